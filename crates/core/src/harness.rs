@@ -1,0 +1,161 @@
+//! The constants of one harness: a row of the registry, and what the hook and the tracker must know of it.
+//!
+//! Everything here is plain `const` data, so that the hook binary can hold it without linking an adapter's code.
+
+/// One harness. An adapter crate has exactly one `const` (or `static`) of this type, in its `harness.rs`.
+#[derive(Debug)]
+pub struct Harness {
+    /// `harness.name` of events, `[a-z][a-z0-9-]{0,39}`.
+    pub name: &'static str,
+    /// What people call it.
+    pub product: &'static str,
+    /// The page that documents its hooks.
+    pub docs: &'static str,
+    /// Whether a hook says that a session is over. Only then may a missing end be called `lost`.
+    pub has_session_end: bool,
+    /// Whether a hook may keep the agent from stopping (then a stop can come more than once per turn).
+    pub stop_can_block: bool,
+    /// Variables of its hooks' environment that the hook may carry along; never the whole environment, which holds secrets.
+    pub env: &'static [&'static str],
+    /// The variable that names the agent's own process, where there is one; it is also in `env`.
+    pub pid_var: Option<&'static str>,
+    /// What in a payload proves that this harness sent it, whatever argv says. Any one is proof.
+    pub marks: &'static [Mark],
+    /// Other programs that run the hooks found in this harness's config, with payloads of their own.
+    pub borrowers: &'static [Borrower],
+    /// What a hook must print, per caller and event; nothing where no row fits.
+    pub replies: &'static [Reply],
+    /// Every native event that the program knows.
+    pub events: &'static [NativeEvent],
+    /// What the tracker must know.
+    pub quirks: Quirks,
+}
+
+impl Harness {
+    /// The native event of that name.
+    #[must_use]
+    pub fn event(&self, name: &str) -> Option<&'static NativeEvent> {
+        self.events.iter().find(|e| e.name == name)
+    }
+
+    /// The events that a version registers; `None` (unknown version) is taken as the oldest supported one.
+    pub fn wired(&self, version: Option<&semver::Version>) -> impl Iterator<Item = &'static NativeEvent> {
+        self.events.iter().filter(move |e| match e.wired {
+            Wired::Always => true,
+            Wired::Since(major, minor, patch) => {
+                version.is_some_and(|v| (v.major, v.minor, v.patch) >= (major, minor, patch))
+            }
+            Wired::Never(_) => false,
+        })
+    }
+}
+
+/// Proof of the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A top-level key of the payload.
+    Key(&'static str),
+    /// A variable in the hook's environment.
+    Env(&'static str),
+}
+
+/// A program that runs the hooks of another harness's config.
+#[derive(Debug)]
+pub struct Borrower {
+    /// Its `harness.name`.
+    pub name: &'static str,
+    /// What proves that it sent a payload. Any one is proof.
+    pub marks: &'static [Mark],
+}
+
+/// One line of the replies table.
+#[derive(Debug)]
+pub struct Reply {
+    /// `harness.name` of who really called.
+    pub caller: &'static str,
+    /// The native event as the caller names it; `*` is any other event of that caller.
+    pub event: &'static str,
+    /// What to print, without a newline.
+    pub stdout: &'static str,
+}
+
+/// One native event: what it means and whether we register it.
+#[derive(Debug)]
+pub struct NativeEvent {
+    /// As the harness spells it.
+    pub name: &'static str,
+    /// What it says.
+    pub means: Means,
+    /// Whether `install` registers it.
+    pub wired: Wired,
+}
+
+/// Whether `install` registers an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wired {
+    /// In every supported version.
+    Always,
+    /// From this version on: older ones break on a name that they do not know.
+    Since(u64, u64, u64),
+    /// Never, and why.
+    Never(&'static str),
+}
+
+/// What a native event means, for the table-driven mapper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// The session begins (source `compact`: the context was compacted).
+    SessionStart,
+    /// The session is over.
+    SessionEnd,
+    /// A prompt.
+    Prompt,
+    /// The agent stopped.
+    Stop,
+    /// The turn ended with an error.
+    StopFailure,
+    /// The turn was interrupted.
+    Interrupt,
+    /// A tool call begins.
+    ToolStart,
+    /// A tool call worked.
+    ToolEnd,
+    /// A tool call failed.
+    ToolFailure,
+    /// A batch of tool calls is done.
+    ToolBatch,
+    /// A tool waits for a permission.
+    PermissionRequest,
+    /// Something to tell the person; the adapter says which of them need one.
+    Notification,
+    /// An MCP server asks the person.
+    Elicitation,
+    /// A subagent begins.
+    SubagentStart,
+    /// A subagent is over.
+    SubagentEnd,
+    /// A compaction begins.
+    CompactStart,
+    /// The context was compacted.
+    Compacted,
+    /// The turn ended, said by a second channel.
+    TurnNotice,
+    /// Nothing of ours.
+    Ignored,
+}
+
+/// What the tracker must know of a harness.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirks {
+    /// How a turn that ended without a word most probably ended.
+    pub silent_end: SilentEnd,
+}
+
+/// See [`Quirks::silent_end`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SilentEnd {
+    /// A person's interrupt fires no hook.
+    Interrupt,
+    /// An error fires no hook.
+    Error,
+}

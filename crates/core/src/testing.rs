@@ -1,0 +1,1 @@
+//! The fixture runner that every adapter's own tests use.
