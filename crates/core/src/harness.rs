@@ -149,6 +149,8 @@ pub enum Means {
 pub struct Quirks {
     /// How a turn that ended without a word most probably ended.
     pub silent_end: SilentEnd,
+    /// The first version with a session-end hook, where older ones lack it: their sessions are never called lost.
+    pub session_end_since: Option<(u64, u64, u64)>,
 }
 
 /// See [`Quirks::silent_end`].

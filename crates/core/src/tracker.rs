@@ -1,23 +1,131 @@
-//! Seen → events.
+//! Seen → events: what no single hook says. Starts that no hook announced, ends that never came, one request where a
+//! harness reports it twice, durations, heartbeats, lost sessions.
+//!
+//! The tracker is pure: it knows no clock, no disk and no harness by name, only [`Quirks`](crate::harness::Quirks). One
+//! [`SessionState`] per session; the worker stores it between runs. Every event that no hook stated says so
+//! (`data.derived`) and carries no native event name.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::event::{Event, EventType, Session};
-use crate::harness::Harness;
+use crate::adapter::Facts;
+use crate::event::{Event, EventHarness, EventType, MAX_TIER, PROTOCOL, Privacy, Session, rfc3339};
+use crate::harness::{Harness, SilentEnd};
+use crate::host::tilde;
+use crate::ids;
 use crate::job::Process;
-use crate::seen::Mapped;
+use crate::seen::{
+    AttentionKind, Cleared, CompactTrigger, EndReason, Mapped, Need, PromptBy, Seen, StartSource, StopKind,
+    TitleSource, ToolCall, ToolResult,
+};
 
-/// What the tracker remembers of one session. Stored by the worker between runs.
+/// While a turn runs, a heartbeat at most this often, in milliseconds.
+pub const HEARTBEAT_MS: i64 = 60_000;
+
+/// How long a process must have been gone before its session counts as lost, in milliseconds: the hooks of its last
+/// moments may outlive it.
+pub const LOST_GRACE_MS: i64 = 1_000;
+
+/// Ended turns that are remembered to recognise a second report. No harness reports a turn again after more than a few.
+const REMEMBERED_TURNS: usize = 16;
+
+/// Closed tool calls that are remembered to recognise a second report: more than a batch has.
+const REMEMBERED_CALLS: usize = 128;
+
+/// Open tool calls, requests and subagents per session. More than this means ends that never come: the oldest goes.
+const MAX_OPEN: usize = 256;
+
+/// What the tracker remembers of one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionState {
     /// `session.id`
     pub id: String,
-    x: BTreeMap<String, String>,
+    /// The id is ours: no hook named one.
+    pub id_made_up: bool,
+    /// The parent session.
+    pub parent: Option<String>,
+    /// The folder, as the harness writes it.
+    pub cwd: Option<String>,
+    /// The transcript file.
+    pub transcript: Option<String>,
+    /// What is known beside the hooks.
+    pub version: Option<String>,
+    model: Option<String>,
+    title: Option<(String, TitleSource)>,
+    account_id: Option<String>,
+    url: Option<String>,
+    phase: Phase,
+    process: Option<Process>,
+    /// Since when the process is known to be gone.
+    gone_ms: Option<i64>,
+    turn: Option<Turn>,
+    ended_turns: VecDeque<String>,
+    /// A turn without an id has ended, and no prompt came since.
+    ended_unnamed: bool,
+    tools: Vec<OpenTool>,
+    closed_calls: VecDeque<String>,
+    requests: Vec<Request>,
+    agents: Vec<String>,
+    compaction: Compaction,
+    /// The last heartbeat, or the start of the turn.
+    beat_ms: i64,
+    /// The last hook's time.
+    last_ms: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    #[default]
+    New,
+    Open,
+    Ended,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Turn {
+    /// Its id, then those of the prompts by which the harness continued it.
+    ids: Vec<String>,
+    /// When it started; `None` where that was not seen.
+    started_ms: Option<i64>,
+    /// Since when only background work goes on.
+    paused_ms: Option<i64>,
+    /// Its end is told already: a blocking stop hook made it go on.
+    told: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OpenTool {
+    tool: String,
+    call: Option<String>,
+    turn: Option<String>,
+    agent: Option<String>,
+    /// SHA-256 of the input.
+    input: String,
+    mcp_server: Option<String>,
+    started_ms: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Request {
+    id: String,
+    kind: AttentionKind,
+    tool: Option<String>,
+    /// SHA-256 of the input.
+    input: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Compaction {
+    #[default]
+    None,
+    /// Begun; it may fail.
+    Pending(CompactTrigger),
+    /// Reported: the second hook about it says nothing new.
+    Told,
 }
 
 /// An event without its envelope.
@@ -37,12 +145,29 @@ pub struct Draft {
 pub struct Moment<'a> {
     /// Its harness.
     pub harness: &'a Harness,
-    /// Its own time.
+    /// Its own time, milliseconds since the epoch.
     pub at_ms: i64,
     /// The agent's process, where it is known.
     pub process: Option<&'a Process>,
     /// Whether a process still runs.
     pub alive: &'a dyn Fn(&Process) -> bool,
+}
+
+/// How a turn ends.
+#[derive(Clone, Debug, PartialEq)]
+enum TurnEnd {
+    Stop,
+    Interrupt,
+    Error(Option<String>),
+}
+
+impl From<SilentEnd> for TurnEnd {
+    fn from(end: SilentEnd) -> Self {
+        match end {
+            SilentEnd::Interrupt => Self::Interrupt,
+            SilentEnd::Error => Self::Error(None),
+        }
+    }
 }
 
 impl SessionState {
@@ -54,39 +179,1021 @@ impl SessionState {
 
     /// Takes what one hook call says.
     pub fn apply(&mut self, mapped: &Mapped, moment: &Moment<'_>) -> Vec<Draft> {
-        let _ = (mapped, moment);
-        Vec::new()
+        let mut steps = Steps { state: self, drafts: Vec::new(), at_ms: moment.at_ms, event: &mapped.event };
+        steps.learn(mapped, moment);
+        for seen in &mapped.seen {
+            steps.take(seen, moment);
+        }
+        let mut drafts = steps.drafts;
+        if mapped.partial {
+            for draft in &mut drafts {
+                draft.data.insert("partial".to_owned(), true.into());
+            }
+        }
+        self.mark(&mut drafts);
+        drafts
     }
 
-    /// Takes the passing of time.
+    /// Takes the passing of time: heartbeats, and sessions whose process is gone.
     pub fn tick(&mut self, harness: &Harness, now_ms: i64, alive: &dyn Fn(&Process) -> bool) -> Vec<Draft> {
-        let _ = (harness, now_ms, alive);
-        Vec::new()
+        if self.phase != Phase::Open {
+            return Vec::new();
+        }
+        let gone = self.process.as_ref().is_some_and(|process| !alive(process));
+        let mut steps = Steps { state: self, drafts: Vec::new(), at_ms: now_ms, event: "" };
+        if gone {
+            let since = *steps.state.gone_ms.get_or_insert(now_ms);
+            if now_ms - since >= LOST_GRACE_MS {
+                steps.lost(harness);
+            }
+        } else {
+            steps.state.gone_ms = None;
+            if steps.state.turn.is_some() && now_ms - steps.state.beat_ms >= HEARTBEAT_MS {
+                steps.state.beat_ms = now_ms;
+                steps.said(EventType::SessionHeartbeat, json!({}));
+            }
+        }
+        let mut drafts = steps.drafts;
+        for draft in &mut drafts {
+            draft.event = None;
+        }
+        self.mark(&mut drafts);
+        drafts
     }
 
-    /// A turn is open and its process is known: the worker stays.
+    /// A turn is open and its process is known: the worker stays, and ticks.
     #[must_use]
     pub fn needs_watching(&self) -> bool {
-        false
+        self.phase == Phase::Open && self.process.is_some() && (self.turn.is_some() || self.gone_ms.is_some())
+    }
+
+    /// The session has begun and not ended.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.phase == Phase::Open
     }
 
     /// The agent's process.
     #[must_use]
     pub fn process(&self) -> Option<&Process> {
-        None
+        self.process.as_ref()
+    }
+
+    /// Takes what the harness's files say. A better title is never replaced by a worse one.
+    pub fn facts(&mut self, facts: Facts) {
+        let keep = |old: &mut Option<String>, new: Option<String>| {
+            if new.is_some() {
+                *old = new;
+            }
+        };
+        keep(&mut self.version, facts.version);
+        keep(&mut self.model, facts.model);
+        keep(&mut self.account_id, facts.account_id);
+        keep(&mut self.url, facts.url);
+        self.take_title(facts.title);
+    }
+
+    fn take_title(&mut self, title: Option<(String, TitleSource)>) {
+        if let Some((text, source)) = title.filter(|(text, _)| !text.is_empty()) {
+            if self.title.as_ref().is_none_or(|(_, old)| source >= *old) {
+                self.title = Some((text, source));
+            }
+        }
     }
 
     /// The session block as it is known now; `seq` is the outbox's.
     #[must_use]
     pub fn block(&self, home: &Path, machine: Option<&str>) -> Session {
-        let _ = (home, machine);
-        Session { id: self.id.clone(), ..Session::default() }
+        Session {
+            id: self.id.clone(),
+            machine: machine.map(str::to_owned),
+            cwd: self.cwd.as_ref().map(|cwd| tilde(home, Path::new(cwd))),
+            model: self.model.clone(),
+            title: self.title.as_ref().map(|(text, _)| text.clone()),
+            title_source: self.title.as_ref().map(|(_, source)| name_of(source)),
+            url: self.url.clone(),
+            account_id: self.account_id.clone(),
+            parent_id: self.parent.clone(),
+            ..Session::default()
+        }
     }
 
-    /// The event for a draft, at the highest tier, unredacted, `seq` 0. `identity` makes its id: the same report, the same id.
+    /// The event for a draft: at the highest tier, unredacted, `seq` 0. `identity` makes its id: the same report, the
+    /// same id.
     #[must_use]
     pub fn event(&self, draft: Draft, harness: &str, block: Session, identity: &[&str]) -> Event {
-        let _ = (harness, identity, block, draft);
-        unimplemented!()
+        Event {
+            protocol: PROTOCOL,
+            id: ids::event_id(draft.at_ms, identity),
+            kind: draft.kind.name().to_owned(),
+            time: rfc3339(draft.at_ms),
+            tier: MAX_TIER,
+            harness: EventHarness { name: harness.to_owned(), version: self.version.clone(), event: draft.event },
+            session: block,
+            privacy: Privacy::default(),
+            data: draft.data,
+        }
+    }
+
+    fn mark(&self, drafts: &mut [Draft]) {
+        if self.id_made_up {
+            for draft in drafts {
+                draft.data.insert("id_made_up".to_owned(), true.into());
+            }
+        }
+    }
+}
+
+/// One hook call (or tick) at work on a session.
+struct Steps<'a> {
+    state: &'a mut SessionState,
+    drafts: Vec<Draft>,
+    at_ms: i64,
+    event: &'a str,
+}
+
+impl Steps<'_> {
+    /// An event that the hook states.
+    fn said(&mut self, kind: EventType, data: Value) {
+        self.push(kind, data, Some(self.event.to_owned()));
+    }
+
+    /// An event that no hook states.
+    fn derived(&mut self, kind: EventType, mut data: Value) {
+        data["derived"] = true.into();
+        self.push(kind, data, None);
+    }
+
+    fn push(&mut self, kind: EventType, data: Value, event: Option<String>) {
+        let Value::Object(mut data) = data else { return };
+        data.retain(|_, value| !value.is_null());
+        self.drafts.push(Draft { kind, at_ms: self.at_ms, event, data });
+    }
+
+    fn learn(&mut self, mapped: &Mapped, moment: &Moment<'_>) {
+        let keep = |old: &mut Option<String>, new: &Option<String>| {
+            if new.is_some() {
+                old.clone_from(new);
+            }
+        };
+        let state = &mut *self.state;
+        keep(&mut state.cwd, &mapped.cwd);
+        keep(&mut state.transcript, &mapped.transcript);
+        keep(&mut state.model, &mapped.model);
+        keep(&mut state.version, &mapped.version);
+        keep(&mut state.parent, &mapped.parent);
+        state.take_title(mapped.title.clone());
+        state.last_ms = state.last_ms.max(moment.at_ms);
+        let Some(process) = moment.process else { return };
+        match &state.process {
+            Some(old) if old == process => state.gone_ms = None,
+            Some(old) if (moment.alive)(old) => {
+                // A second program on the same session: the one that starts it is the one to watch.
+                if mapped.seen.iter().any(|seen| matches!(seen, Seen::SessionStart { .. })) {
+                    state.process = Some(process.clone());
+                }
+            }
+            Some(_) if state.phase == Phase::Open && opens(&mapped.seen) => {
+                // It goes on in a new process, and the old one never said goodbye.
+                self.lost(moment.harness);
+                self.state.process = Some(process.clone());
+            }
+            Some(_) if state.phase == Phase::Open => {}
+            _ => state.process = Some(process.clone()),
+        }
+    }
+
+    fn take(&mut self, seen: &Seen, moment: &Moment<'_>) {
+        let starts = matches!(seen, Seen::SessionStart { .. });
+        match self.state.phase {
+            Phase::Open => {}
+            // What closes something after the end comes late: it says nothing new.
+            Phase::Ended if !starts && !opens(std::slice::from_ref(seen)) => return,
+            _ if starts => {}
+            Phase::New | Phase::Ended => {
+                self.open();
+                self.derived(EventType::SessionStarted, json!({"source": StartSource::Unknown}));
+            }
+        }
+        let silent = || TurnEnd::from(moment.harness.quirks.silent_end);
+        match seen {
+            Seen::SessionStart { source } => {
+                if self.state.phase != Phase::Open {
+                    self.open();
+                    self.said(EventType::SessionStarted, json!({"source": source}));
+                }
+            }
+            Seen::SessionEnd { reason } => {
+                self.end_turn(silent(), false);
+                self.clear_requests(|_| true, Cleared::Cancelled);
+                self.said(EventType::SessionEnded, json!({"reason": reason}));
+                self.state.phase = Phase::Ended;
+            }
+            Seen::Prompt { turn, chars, by } => self.prompt(turn.as_deref(), *chars, *by, silent()),
+            Seen::Stop { kind: StopKind::Retry, .. } | Seen::Activity => {}
+            Seen::Stop { kind: StopKind::Pause, .. } => {
+                if let Some(turn) = &mut self.state.turn {
+                    turn.paused_ms = Some(moment.at_ms);
+                }
+            }
+            Seen::Stop { turn, kind: StopKind::Final } => self.stop(turn.as_deref(), TurnEnd::Stop, silent()),
+            Seen::Failed { turn, error } => self.stop(turn.as_deref(), TurnEnd::Error(error.clone()), silent()),
+            Seen::Aborted { turn } => self.stop(turn.as_deref(), TurnEnd::Interrupt, silent()),
+            Seen::ToolStart(call) => self.tool_start(call),
+            Seen::ToolEnd { call, result } => self.tool_end(call, result),
+            Seen::ToolsSettled { calls, .. } => {
+                for (call, text) in calls {
+                    self.settle(call, text.as_deref());
+                }
+            }
+            Seen::NeedsYou(need) => self.needs(need, silent()),
+            Seen::Answered { kind, id, how } => {
+                let answered = |request: &Request| {
+                    kind.is_none_or(|kind| request.kind == kind) && id.as_ref().is_none_or(|id| request.id == *id)
+                };
+                for request in self.state.requests.extract_if(.., |r| answered(r)).collect::<Vec<_>>() {
+                    self.said(EventType::AttentionCleared, json!({"attention_id": request.id, "how": how}));
+                }
+            }
+            Seen::SubagentStart { agent, agent_type } => {
+                if !self.state.agents.contains(agent) {
+                    bounded_push(&mut self.state.agents, agent.clone());
+                    self.said(EventType::SubagentStarted, json!({"agent_id": agent, "agent_type": named(agent_type)}));
+                }
+            }
+            Seen::SubagentEnd { agent, agent_type } => {
+                let known = self.state.agents.iter().position(|a| a == agent).map(|at| self.state.agents.remove(at));
+                if known.is_some() || named(agent_type).is_some() {
+                    self.close_tools(|tool| tool.agent.as_ref() == Some(agent));
+                    self.said(EventType::SubagentEnded, json!({"agent_id": agent, "agent_type": named(agent_type)}));
+                }
+            }
+            Seen::CompactStart { trigger } => self.state.compaction = Compaction::Pending(*trigger),
+            Seen::Compacted { trigger } => {
+                let pending = match std::mem::replace(&mut self.state.compaction, Compaction::Told) {
+                    Compaction::Told => return,
+                    Compaction::Pending(pending) => Some(pending),
+                    Compaction::None => None,
+                };
+                let trigger = trigger.or(pending).unwrap_or(CompactTrigger::Auto);
+                self.said(EventType::ContextCompacted, json!({"trigger": trigger}));
+            }
+            Seen::FilesChanged { paths } => self.said(EventType::FilesChanged, json!({"paths": paths})),
+        }
+    }
+
+    fn open(&mut self) {
+        self.state.phase = Phase::Open;
+        self.state.turn = None;
+        self.state.tools.clear();
+        self.state.requests.clear();
+        self.state.agents.clear();
+        self.state.compaction = Compaction::None;
+        self.state.gone_ms = None;
+    }
+
+    fn prompt(&mut self, turn: Option<&str>, chars: Option<u64>, by: PromptBy, silent: TurnEnd) {
+        let named = |open: &Turn| turn.is_some_and(|id| open.ids.iter().any(|known| known == id));
+        if by == PromptBy::Person {
+            self.clear_requests(|request| request.kind == AttentionKind::Idle, Cleared::Answered);
+        }
+        let ended = turn.is_some_and(|id| self.has_ended(id));
+        match &mut self.state.turn {
+            // It steers the running turn, or the harness goes on with it.
+            Some(open) if named(open) || by == PromptBy::Harness => {
+                open.paused_ms = None;
+                if let Some(id) = turn.filter(|_| !named(open)) {
+                    open.ids.push(id.to_owned());
+                }
+                return;
+            }
+            Some(open) => {
+                let end = if open.paused_ms.is_some() { TurnEnd::Stop } else { silent };
+                self.end_turn(end, false);
+            }
+            None if ended => return,
+            None => {}
+        }
+        self.state.turn = Some(Turn {
+            ids: turn.map(str::to_owned).into_iter().collect(),
+            started_ms: Some(self.at_ms),
+            ..Turn::default()
+        });
+        self.state.ended_unnamed = false;
+        self.state.beat_ms = self.at_ms;
+        let chars = chars.filter(|_| by == PromptBy::Person);
+        self.said(EventType::TurnStarted, json!({"turn_id": turn, "prompt_chars": chars}));
+    }
+
+    /// The main agent has stopped: whatever turn is open is over.
+    fn stop(&mut self, turn: Option<&str>, end: TurnEnd, silent: TurnEnd) {
+        let Some(open) = &self.state.turn else {
+            let again = turn.map_or(self.state.ended_unnamed, |id| self.has_ended(id));
+            if !again {
+                self.state.turn = Some(Turn { ids: turn.map(str::to_owned).into_iter().collect(), ..Turn::default() });
+                self.end_turn(end, true);
+            }
+            return;
+        };
+        let same = turn.is_none_or(|id| open.ids.is_empty() || open.ids.iter().any(|known| known == id));
+        if same || open.paused_ms.is_some() {
+            self.end_turn(end, true);
+        } else if turn.is_some_and(|id| !self.has_ended(id)) {
+            // It began unseen, after the open one had ended without a word.
+            self.end_turn(silent, false);
+            self.stop(turn, end, TurnEnd::Interrupt);
+        }
+    }
+
+    /// Closes what is open, and tells the end of the turn if it was not told. `said`: a hook states it.
+    fn end_turn(&mut self, end: TurnEnd, said: bool) {
+        let how = if end == TurnEnd::Stop { Cleared::Answered } else { Cleared::Cancelled };
+        let agents = self.state.agents.clone();
+        let all = !said;
+        self.close_tools(|tool| all || tool.agent.as_ref().is_none_or(|agent| !agents.contains(agent)));
+        self.clear_requests(|request| request.kind != AttentionKind::Idle, how);
+        let Some(turn) = self.state.turn.take() else { return };
+        for id in &turn.ids {
+            if !self.has_ended(id) {
+                remember(&mut self.state.ended_turns, id.clone(), REMEMBERED_TURNS);
+            }
+        }
+        self.state.ended_unnamed = turn.ids.is_empty();
+        if turn.told {
+            return;
+        }
+        let (reason, error) = match end {
+            TurnEnd::Stop => ("stop", None),
+            TurnEnd::Interrupt => ("interrupt", None),
+            TurnEnd::Error(error) => ("error", error),
+        };
+        // When a turn ended without a word is not known, but for one that only waited for background work.
+        let ended_ms = if said { Some(self.at_ms) } else { turn.paused_ms };
+        let ms = ended_ms.zip(turn.started_ms).map(|(end, start)| (end - start).max(0));
+        let data = json!({"turn_id": turn.ids.first(), "reason": reason, "ms": ms, "error": error});
+        if said {
+            self.said(EventType::TurnEnded, data);
+        } else {
+            self.derived(EventType::TurnEnded, data);
+        }
+    }
+
+    fn lost(&mut self, harness: &Harness) {
+        self.end_turn(TurnEnd::Interrupt, false);
+        self.clear_requests(|_| true, Cleared::Unknown);
+        self.state.process = None;
+        self.state.gone_ms = None;
+        let version = self.state.version.as_ref().and_then(|version| semver::Version::parse(version).ok());
+        let tells = match (harness.quirks.session_end_since, version) {
+            (Some(since), Some(version)) => (version.major, version.minor, version.patch) >= since,
+            _ => true,
+        };
+        if harness.has_session_end && tells {
+            self.derived(EventType::SessionEnded, json!({"reason": EndReason::Other, "lost": true}));
+            self.state.phase = Phase::Ended;
+        }
+    }
+
+    fn tool_start(&mut self, call: &ToolCall) {
+        if let Some(id) = &call.call {
+            if self.state.closed_calls.contains(id) || self.state.tools.iter().any(|t| t.call.as_ref() == Some(id)) {
+                return;
+            }
+        }
+        if call.agent.is_none() && self.state.turn.is_none() {
+            // The turn began unseen, or goes on after a stop that somebody's hook blocked.
+            self.state.turn = Some(Turn {
+                ids: call.turn.clone().into_iter().collect(),
+                told: call.turn.as_ref().map_or(self.state.ended_unnamed, |id| self.has_ended(id)),
+                ..Turn::default()
+            });
+            self.state.beat_ms = self.at_ms;
+        }
+        if self.state.tools.len() == MAX_OPEN {
+            let oldest = self.state.tools.first().cloned();
+            self.close_tools(|tool| Some(tool) == oldest.as_ref());
+        }
+        let turn = self.turn_of(call);
+        self.state.tools.push(OpenTool {
+            tool: call.tool.clone(),
+            call: call.call.clone(),
+            turn: turn.clone(),
+            agent: call.agent.clone(),
+            input: digest(call.input.as_ref()),
+            mcp_server: call.mcp_server.clone(),
+            started_ms: self.at_ms,
+        });
+        self.said(
+            EventType::ToolStarted,
+            json!({"tool": call.tool, "call_id": call.call, "turn_id": turn, "agent_id": call.agent,
+                "mcp_server": call.mcp_server, "input": call.input}),
+        );
+    }
+
+    fn tool_end(&mut self, call: &ToolCall, result: &ToolResult) {
+        let open = self.find_tool(call).map(|at| self.state.tools.remove(at));
+        if let Some(id) = &call.call {
+            if open.is_none() && self.state.closed_calls.contains(id) {
+                return;
+            }
+            remember(&mut self.state.closed_calls, id.clone(), REMEMBERED_CALLS);
+        }
+        let measured = open.as_ref().map(|open| u64::try_from(self.at_ms - open.started_ms).unwrap_or(0));
+        let id = call.call.clone().or_else(|| open.as_ref()?.call.clone());
+        let turn = self.turn_of(call).or_else(|| open.as_ref()?.turn.clone());
+        self.answer_requests_of(call);
+        self.said(
+            EventType::ToolEnded,
+            json!({"tool": call.tool, "call_id": id, "turn_id": turn, "agent_id": call.agent,
+                "mcp_server": call.mcp_server, "ms": result.ms.or(measured), "ok": result.ok, "error": result.error,
+                "input": call.input, "output": result.output}),
+        );
+    }
+
+    /// A call of a finished batch: if it is still open, it was refused.
+    fn settle(&mut self, call: &ToolCall, text: Option<&str>) {
+        let Some(at) = self.find_tool(call) else { return };
+        let open = self.state.tools.remove(at);
+        self.answer_requests_of(call);
+        self.close_tool(open, text);
+    }
+
+    fn close_tools(&mut self, which: impl Fn(&OpenTool) -> bool) {
+        for tool in self.state.tools.extract_if(.., |tool| which(tool)).collect::<Vec<_>>() {
+            self.close_tool(tool, None);
+        }
+    }
+
+    fn close_tool(&mut self, tool: OpenTool, error: Option<&str>) {
+        if let Some(id) = &tool.call {
+            remember(&mut self.state.closed_calls, id.clone(), REMEMBERED_CALLS);
+        }
+        self.derived(
+            EventType::ToolEnded,
+            json!({"tool": tool.tool, "call_id": tool.call, "turn_id": tool.turn, "agent_id": tool.agent,
+                "mcp_server": tool.mcp_server, "ok": false, "error": error}),
+        );
+    }
+
+    /// The open call that is meant: by id, else by tool and input.
+    fn find_tool(&self, call: &ToolCall) -> Option<usize> {
+        let tools = &self.state.tools;
+        if call.call.is_some() {
+            return tools.iter().position(|tool| tool.call == call.call);
+        }
+        let same = |tool: &OpenTool| tool.tool == call.tool && tool.agent == call.agent;
+        let input = digest(call.input.as_ref());
+        tools.iter().position(|tool| same(tool) && tool.input == input)
+    }
+
+    fn needs(&mut self, need: &Need, silent: TurnEnd) {
+        let open = |request: &Request| match need.kind {
+            AttentionKind::Permission | AttentionKind::Question => {
+                matches!(request.kind, AttentionKind::Permission | AttentionKind::Question)
+            }
+            kind => request.kind == kind,
+        };
+        if need.reminder && self.state.requests.iter().any(open) {
+            return;
+        }
+        if need.kind == AttentionKind::Idle && self.state.turn.as_ref().is_some_and(|turn| turn.paused_ms.is_none()) {
+            // It waits for a prompt: the turn is over, and no hook said so.
+            self.end_turn(silent, false);
+        }
+        let id = need.id.clone().unwrap_or_else(|| match &need.tool {
+            Some(tool) => {
+                let turn = need.turn.as_deref().unwrap_or_default();
+                ids::permission_id(turn, tool, need.input.as_ref().unwrap_or(&Value::Null))
+            }
+            None => format!("notif-{}", self.at_ms),
+        });
+        let repeated = |request: &Request| {
+            request.id == id || need.kind == AttentionKind::Idle && request.kind == AttentionKind::Idle
+        };
+        if self.state.requests.iter().any(repeated) {
+            return;
+        }
+        let request = Request {
+            id: id.clone(),
+            kind: need.kind,
+            tool: need.tool.clone(),
+            input: need.input.as_ref().map(|input| digest(Some(input))),
+        };
+        bounded_push(&mut self.state.requests, request);
+        self.said(
+            EventType::AttentionNeeded,
+            json!({"attention_id": id, "kind": need.kind, "tool": need.tool, "message": need.message}),
+        );
+    }
+
+    /// A tool that is over does not wait for a permission any more.
+    fn answer_requests_of(&mut self, call: &ToolCall) {
+        let input = digest(call.input.as_ref());
+        let of_tool = |request: &Request| request.tool.as_ref() == Some(&call.tool);
+        let exact = |request: &Request| {
+            Some(&request.id) == call.call.as_ref() || of_tool(request) && request.input.as_ref() == Some(&input)
+        };
+        let requests = &self.state.requests;
+        // A harness may write the request's input in another way than the call's.
+        let only = !requests.iter().any(exact) && requests.iter().filter(|r| of_tool(r)).count() == 1;
+        self.clear_requests(|request| exact(request) || only && of_tool(request), Cleared::Answered);
+    }
+
+    fn clear_requests(&mut self, which: impl Fn(&Request) -> bool, how: Cleared) {
+        for request in self.state.requests.extract_if(.., |request| which(request)).collect::<Vec<_>>() {
+            self.derived(EventType::AttentionCleared, json!({"attention_id": request.id, "how": how}));
+        }
+    }
+
+    /// The turn's id as its start told it: prompts by which the harness continued it have ids of their own.
+    fn turn_of(&self, call: &ToolCall) -> Option<String> {
+        let id = call.turn.as_ref()?;
+        let open = self.state.turn.as_ref().filter(|turn| turn.ids.contains(id));
+        Some(open.and_then(|turn| turn.ids.first()).unwrap_or(id).clone())
+    }
+
+    fn has_ended(&self, turn: &str) -> bool {
+        self.state.ended_turns.iter().any(|ended| ended == turn)
+    }
+}
+
+/// Whether any of it begins something: only that opens a session again after its end.
+fn opens(seen: &[Seen]) -> bool {
+    seen.iter().any(|seen| {
+        matches!(
+            seen,
+            Seen::SessionStart { .. }
+                | Seen::Prompt { .. }
+                | Seen::ToolStart(_)
+                | Seen::NeedsYou(_)
+                | Seen::SubagentStart { .. }
+                | Seen::CompactStart { .. }
+        )
+    })
+}
+
+fn digest(input: Option<&Value>) -> String {
+    input.map_or_else(String::new, |input| ids::hex(input.to_string().as_bytes()))
+}
+
+fn named(text: &Option<String>) -> Option<&String> {
+    text.as_ref().filter(|text| !text.is_empty())
+}
+
+fn name_of(source: &TitleSource) -> String {
+    match source {
+        TitleSource::FirstAsk => "first-ask",
+        TitleSource::Harness => "harness",
+        TitleSource::Custom => "custom",
+    }
+    .to_owned()
+}
+
+fn remember(ring: &mut VecDeque<String>, item: String, most: usize) {
+    if ring.len() == most {
+        ring.pop_front();
+    }
+    ring.push_back(item);
+}
+
+fn bounded_push<T>(items: &mut Vec<T>, item: T) {
+    if items.len() == MAX_OPEN {
+        items.remove(0);
+    }
+    items.push(item);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::Quirks;
+
+    const HARNESS: Harness = Harness {
+        name: "test",
+        product: "Test",
+        docs: "",
+        has_session_end: true,
+        stop_can_block: true,
+        env: &[],
+        pid_var: None,
+        marks: &[],
+        borrowers: &[],
+        replies: &[],
+        events: &[],
+        quirks: Quirks { silent_end: SilentEnd::Interrupt, session_end_since: Some((2, 0, 0)) },
+    };
+
+    /// A session under test, with a clock and one process.
+    struct Bench {
+        state: SessionState,
+        now: i64,
+        process: Process,
+        dead: bool,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let process = Process { pid: 7, start: 1, name: "agent".to_owned() };
+            Self { state: SessionState::new("s".to_owned()), now: 0, process, dead: false }
+        }
+
+        /// One hook, a second after the last; the events as short lines.
+        fn hook(&mut self, seen: Seen) -> Vec<String> {
+            self.now += 1_000;
+            let mapped = Mapped { event: "Native".to_owned(), seen: vec![seen], ..Mapped::default() };
+            let process = self.process.clone();
+            let dead = self.dead;
+            let moment = Moment {
+                harness: &HARNESS,
+                at_ms: self.now,
+                process: Some(&process),
+                alive: &|p| !dead && *p == process,
+            };
+            lines(self.state.apply(&mapped, &moment))
+        }
+
+        fn tick(&mut self, after_ms: i64) -> Vec<String> {
+            self.now += after_ms;
+            let dead = self.dead;
+            lines(self.state.tick(&HARNESS, self.now, &|_| !dead))
+        }
+
+        fn started() -> Self {
+            let mut bench = Self::new();
+            let lines = bench.hook(Seen::SessionStart { source: StartSource::Startup });
+            assert_eq!(lines, [r#"session.started {"source":"startup"}"#]);
+            bench
+        }
+
+        /// A session with turn `t1` open.
+        fn working() -> Self {
+            let mut bench = Self::started();
+            assert_eq!(bench.hook(prompt("t1")), [r#"turn.started {"turn_id":"t1","prompt_chars":5}"#]);
+            bench
+        }
+    }
+
+    fn lines(drafts: Vec<Draft>) -> Vec<String> {
+        drafts
+            .into_iter()
+            .map(|draft| {
+                let derived = draft.data.contains_key("derived");
+                let hookless = derived || draft.kind == EventType::SessionHeartbeat;
+                assert_eq!(draft.event.is_none(), hookless, "{draft:?}");
+                format!("{} {}", draft.kind.name(), Value::Object(draft.data))
+            })
+            .collect()
+    }
+
+    fn prompt(turn: &str) -> Seen {
+        Seen::Prompt { turn: Some(turn.to_owned()), chars: Some(5), by: PromptBy::Person }
+    }
+
+    fn by_harness(turn: &str) -> Seen {
+        Seen::Prompt { turn: Some(turn.to_owned()), chars: Some(5), by: PromptBy::Harness }
+    }
+
+    fn stop(turn: &str, kind: StopKind) -> Seen {
+        Seen::Stop { turn: Some(turn.to_owned()), kind }
+    }
+
+    fn call(id: &str) -> ToolCall {
+        ToolCall {
+            tool: "Bash".to_owned(),
+            call: Some(id.to_owned()),
+            turn: Some("t1".to_owned()),
+            input: Some(json!({"command": id})),
+            ..ToolCall::default()
+        }
+    }
+
+    fn ok() -> ToolResult {
+        ToolResult { ok: true, ..ToolResult::default() }
+    }
+
+    fn permission(input: Value) -> Need {
+        Need {
+            kind: AttentionKind::Permission,
+            id: None,
+            turn: Some("t1".to_owned()),
+            tool: Some("Bash".to_owned()),
+            input: Some(input),
+            message: None,
+            reminder: false,
+        }
+    }
+
+    fn reminder(kind: AttentionKind) -> Seen {
+        Seen::NeedsYou(Need {
+            kind,
+            id: None,
+            turn: None,
+            tool: None,
+            input: None,
+            message: Some("?".to_owned()),
+            reminder: true,
+        })
+    }
+
+    const ENDED_T1: &str = r#"turn.ended {"turn_id":"t1","reason":"interrupt","derived":true}"#;
+
+    #[test]
+    fn a_turn_has_a_start_an_end_and_a_duration() {
+        let mut bench = Bench::working();
+        assert_eq!(
+            bench.hook(stop("t1", StopKind::Final)),
+            [r#"turn.ended {"turn_id":"t1","reason":"stop","ms":1000}"#]
+        );
+        assert_eq!(bench.hook(Seen::SessionEnd { reason: EndReason::Exit }), [r#"session.ended {"reason":"exit"}"#]);
+        assert!(bench.hook(Seen::SessionEnd { reason: EndReason::Other }).is_empty(), "ends are said once");
+    }
+
+    #[test]
+    fn a_second_report_of_a_turns_end_is_dropped() {
+        let mut bench = Bench::working();
+        bench.hook(stop("t1", StopKind::Final));
+        assert!(bench.hook(stop("t1", StopKind::Final)).is_empty());
+        bench.hook(prompt("t2"));
+        assert!(bench.hook(stop("t1", StopKind::Final)).is_empty(), "t2 still runs");
+        assert_eq!(bench.hook(stop("t2", StopKind::Final)).len(), 1);
+    }
+
+    #[test]
+    fn a_turn_that_goes_on_after_a_blocked_stop_ends_once() {
+        let mut bench = Bench::working();
+        bench.hook(stop("t1", StopKind::Final));
+        assert_eq!(bench.hook(Seen::ToolStart(call("c1"))).len(), 1);
+        assert!(bench.state.needs_watching());
+        bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() });
+        assert!(bench.hook(stop("t1", StopKind::Final)).is_empty());
+        assert!(!bench.state.needs_watching());
+    }
+
+    #[test]
+    fn a_steering_prompt_opens_no_turn() {
+        let mut bench = Bench::working();
+        assert!(bench.hook(prompt("t1")).is_empty());
+    }
+
+    #[test]
+    fn a_turn_without_an_end_is_closed_by_the_next_prompt() {
+        let mut bench = Bench::working();
+        bench.hook(Seen::ToolStart(call("c1")));
+        bench.hook(Seen::NeedsYou(permission(json!({"command": "c1"}))));
+        let id = ids::permission_id("t1", "Bash", &json!({"command": "c1"}));
+        assert_eq!(
+            bench.hook(prompt("t2")),
+            [
+                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","ok":false,"derived":true}"#.to_owned(),
+                format!(r#"attention.cleared {{"attention_id":"{id}","how":"cancelled","derived":true}}"#),
+                ENDED_T1.to_owned(),
+                r#"turn.started {"turn_id":"t2","prompt_chars":5}"#.to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn background_work_keeps_the_turn() {
+        let mut bench = Bench::working();
+        assert!(bench.hook(stop("t1", StopKind::Pause)).is_empty());
+        assert!(bench.hook(by_harness("n1")).is_empty(), "the harness goes on with it");
+        let later = ToolCall { turn: Some("n1".to_owned()), ..call("c1") };
+        assert_eq!(
+            bench.hook(Seen::ToolStart(later)),
+            [r#"tool.started {"tool":"Bash","call_id":"c1","turn_id":"t1","input":{"command":"c1"}}"#]
+        );
+        bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() });
+        assert_eq!(
+            bench.hook(stop("n1", StopKind::Final)),
+            [r#"turn.ended {"turn_id":"t1","reason":"stop","ms":5000}"#]
+        );
+    }
+
+    #[test]
+    fn a_prompt_ends_a_paused_turn_at_its_pause() {
+        let mut bench = Bench::working();
+        bench.hook(stop("t1", StopKind::Pause));
+        bench.now += 50_000;
+        assert_eq!(
+            bench.hook(prompt("t2"))[0],
+            r#"turn.ended {"turn_id":"t1","reason":"stop","ms":1000,"derived":true}"#
+        );
+    }
+
+    #[test]
+    fn a_tool_call_is_paired_by_id_and_told_once() {
+        let mut bench = Bench::working();
+        bench.hook(Seen::ToolStart(call("c1")));
+        bench.hook(Seen::ToolStart(call("c2")));
+        assert!(bench.hook(Seen::ToolStart(call("c1"))).is_empty());
+        assert_eq!(
+            bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }),
+            [
+                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","ms":3000,"ok":true,"input":{"command":"c1"}}"#
+            ]
+        );
+        assert!(bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }).is_empty());
+    }
+
+    #[test]
+    fn calls_without_ids_are_paired_by_tool_and_input() {
+        let mut bench = Bench::working();
+        let unnamed = |id: &str| ToolCall { call: None, ..call(id) };
+        bench.hook(Seen::ToolStart(unnamed("a")));
+        bench.hook(Seen::ToolStart(unnamed("b")));
+        let end = bench.hook(Seen::ToolEnd { call: unnamed("a"), result: ok() });
+        assert!(end[0].contains(r#""ms":2000"#), "{end:?}");
+        assert_eq!(bench.state.tools.len(), 1);
+    }
+
+    #[test]
+    fn a_settled_batch_names_the_refused_calls() {
+        let mut bench = Bench::working();
+        bench.hook(Seen::ToolStart(call("c1")));
+        bench.hook(Seen::ToolStart(call("c2")));
+        bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() });
+        let calls = ["c1", "c2", "c3"].map(|id| (call(id), Some("denied".to_owned()))).to_vec();
+        assert_eq!(
+            bench.hook(Seen::ToolsSettled { agent: None, calls }),
+            [r#"tool.ended {"tool":"Bash","call_id":"c2","turn_id":"t1","ok":false,"error":"denied","derived":true}"#]
+        );
+    }
+
+    #[test]
+    fn one_attention_for_a_request_and_its_reminder() {
+        let mut bench = Bench::working();
+        bench.hook(Seen::ToolStart(call("c1")));
+        let id = ids::permission_id("t1", "Bash", &json!({"command": "c1"}));
+        let need = permission(json!({"command": "c1"}));
+        assert_eq!(
+            bench.hook(Seen::NeedsYou(need.clone())),
+            [format!(r#"attention.needed {{"attention_id":"{id}","kind":"permission","tool":"Bash"}}"#)]
+        );
+        assert!(bench.hook(Seen::NeedsYou(need)).is_empty());
+        assert!(bench.hook(reminder(AttentionKind::Permission)).is_empty());
+        assert_eq!(
+            bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() })[0],
+            format!(r#"attention.cleared {{"attention_id":"{id}","how":"answered","derived":true}}"#)
+        );
+        assert_eq!(
+            bench.hook(reminder(AttentionKind::Permission)),
+            [format!(r#"attention.needed {{"attention_id":"notif-{}","kind":"permission","message":"?"}}"#, bench.now)],
+            "without a request before it, it is one"
+        );
+    }
+
+    #[test]
+    fn a_request_written_in_another_way_is_still_the_calls() {
+        let mut bench = Bench::working();
+        bench.hook(Seen::ToolStart(call("c1")));
+        bench.hook(Seen::NeedsYou(permission(json!({"command": "c1", "description": "why"}))));
+        assert_eq!(bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }).len(), 2);
+        assert!(bench.state.requests.is_empty());
+    }
+
+    #[test]
+    fn waiting_for_a_prompt_proves_that_the_turn_is_over() {
+        let mut bench = Bench::working();
+        let lines = bench.hook(reminder(AttentionKind::Idle));
+        assert_eq!(lines[0], ENDED_T1);
+        assert!(lines[1].starts_with("attention.needed"), "{lines:?}");
+        assert!(bench.hook(reminder(AttentionKind::Idle)).is_empty());
+        assert!(bench.hook(prompt("t2"))[0].contains(r#""how":"answered""#));
+    }
+
+    #[test]
+    fn subagents_end_themselves_only() {
+        let mut bench = Bench::working();
+        let agent = || "a1".to_owned();
+        let lines = bench.hook(Seen::SubagentStart { agent: agent(), agent_type: Some("Explore".to_owned()) });
+        assert_eq!(lines, [r#"subagent.started {"agent_id":"a1","agent_type":"Explore"}"#]);
+        let inner = ToolCall { agent: Some(agent()), ..call("c1") };
+        bench.hook(Seen::ToolStart(inner));
+        assert_eq!(bench.hook(stop("t1", StopKind::Final)).len(), 1, "its call goes on in the background");
+        assert_eq!(
+            bench.hook(Seen::SubagentEnd { agent: agent(), agent_type: None }),
+            [
+                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","agent_id":"a1","ok":false,"derived":true}"#,
+                r#"subagent.ended {"agent_id":"a1"}"#,
+            ]
+        );
+        let inner_helper = Seen::SubagentEnd { agent: "x".to_owned(), agent_type: Some(String::new()) };
+        assert!(bench.hook(inner_helper).is_empty());
+    }
+
+    #[test]
+    fn a_compaction_is_told_once_and_only_when_it_worked() {
+        let mut bench = Bench::working();
+        let compacted = |trigger| Seen::Compacted { trigger };
+        assert!(bench.hook(Seen::CompactStart { trigger: CompactTrigger::Manual }).is_empty());
+        assert_eq!(bench.hook(compacted(None)), [r#"context.compacted {"trigger":"manual"}"#]);
+        assert!(bench.hook(compacted(Some(CompactTrigger::Manual))).is_empty());
+        bench.hook(Seen::CompactStart { trigger: CompactTrigger::Auto });
+        assert_eq!(bench.hook(compacted(Some(CompactTrigger::Auto))), [r#"context.compacted {"trigger":"auto"}"#]);
+    }
+
+    #[test]
+    fn a_session_whose_start_was_not_seen_gets_one() {
+        let mut bench = Bench::new();
+        assert_eq!(
+            bench.hook(prompt("t1")),
+            [
+                r#"session.started {"source":"unknown","derived":true}"#,
+                r#"turn.started {"turn_id":"t1","prompt_chars":5}"#,
+            ]
+        );
+        assert!(bench.hook(Seen::SessionStart { source: StartSource::Startup }).is_empty(), "it is open already");
+    }
+
+    #[test]
+    fn what_comes_after_the_end_opens_nothing_but_a_new_beginning() {
+        let mut bench = Bench::working();
+        assert_eq!(bench.hook(Seen::SessionEnd { reason: EndReason::Other })[0], ENDED_T1);
+        assert!(bench.hook(stop("t1", StopKind::Final)).is_empty());
+        assert!(bench.hook(stop("t9", StopKind::Final)).is_empty());
+        assert!(bench.hook(Seen::ToolEnd { call: call("c9"), result: ok() }).is_empty());
+        assert!(bench.hook(Seen::Activity).is_empty());
+        assert_eq!(
+            bench.hook(Seen::SessionStart { source: StartSource::Resume }),
+            [r#"session.started {"source":"resume"}"#]
+        );
+    }
+
+    #[test]
+    fn a_heartbeat_a_minute_while_a_turn_runs() {
+        let mut bench = Bench::working();
+        let mut beats = Vec::new();
+        for _ in 0..60 {
+            for line in bench.tick(5_000) {
+                assert_eq!(line, "session.heartbeat {}");
+                beats.push(bench.now);
+            }
+        }
+        assert_eq!(beats, [62_000, 122_000, 182_000, 242_000, 302_000], "300 s, from the turn's start at 2 s");
+        bench.hook(stop("t1", StopKind::Final));
+        assert!(bench.tick(600_000).is_empty());
+    }
+
+    #[test]
+    fn a_session_is_lost_once_when_its_process_is_gone() {
+        let mut bench = Bench::working();
+        bench.hook(Seen::ToolStart(call("c1")));
+        bench.dead = true;
+        assert!(bench.tick(0).is_empty());
+        assert!(bench.tick(LOST_GRACE_MS - 1).is_empty(), "its last hooks may still arrive");
+        assert_eq!(
+            bench.tick(1),
+            [
+                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","ok":false,"derived":true}"#,
+                ENDED_T1,
+                r#"session.ended {"reason":"other","lost":true,"derived":true}"#,
+            ]
+        );
+        assert!(bench.tick(60_000).is_empty());
+    }
+
+    #[test]
+    fn a_version_without_a_session_end_hook_loses_no_session() {
+        let mut bench = Bench::working();
+        bench.state.version = Some("1.9.9".to_owned());
+        bench.dead = true;
+        bench.tick(0);
+        assert_eq!(bench.tick(LOST_GRACE_MS), [ENDED_T1]);
+        assert!(bench.tick(60_000).is_empty());
+        bench.dead = false;
+        assert_eq!(bench.hook(prompt("t2")).len(), 1, "and goes on without a new start");
+    }
+
+    #[test]
+    fn a_session_that_goes_on_in_a_new_process_was_lost_before() {
+        let mut bench = Bench::working();
+        bench.process.pid = 8;
+        let lines = bench.hook(Seen::SessionStart { source: StartSource::Resume });
+        assert_eq!(
+            lines,
+            [
+                ENDED_T1,
+                r#"session.ended {"reason":"other","lost":true,"derived":true}"#,
+                r#"session.started {"source":"resume"}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_known_is_said_in_the_block() {
+        let mut bench = Bench::started();
+        bench.state.cwd = Some("/home/dev/proj".to_owned());
+        bench.state.facts(Facts { title: Some(("mine".to_owned(), TitleSource::Custom)), ..Facts::default() });
+        bench.state.facts(Facts { title: Some(("theirs".to_owned(), TitleSource::Harness)), ..Facts::default() });
+        let block = bench.state.block(Path::new("/home/dev"), Some("box"));
+        assert_eq!(block.cwd.as_deref(), Some("~/proj"));
+        assert_eq!((block.title.as_deref(), block.title_source.as_deref()), (Some("mine"), Some("custom")));
+    }
+
+    #[test]
+    fn a_state_from_an_older_writer_is_read() {
+        let state: SessionState =
+            serde_json::from_value(json!({"id": "s", "phase": "Open", "later": 1})).expect("read");
+        assert!(state.is_open());
     }
 }
