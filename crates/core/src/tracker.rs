@@ -254,10 +254,10 @@ impl SessionState {
     }
 
     fn take_title(&mut self, title: Option<(String, TitleSource)>) {
-        if let Some((text, source)) = title.filter(|(text, _)| !text.is_empty()) {
-            if self.title.as_ref().is_none_or(|(_, old)| source >= *old) {
-                self.title = Some((text, source));
-            }
+        if let Some((text, source)) = title.filter(|(text, _)| !text.is_empty())
+            && self.title.as_ref().is_none_or(|(_, old)| source >= *old)
+        {
+            self.title = Some((text, source));
         }
     }
 
@@ -555,10 +555,10 @@ impl Steps<'_> {
     }
 
     fn tool_start(&mut self, call: &ToolCall) {
-        if let Some(id) = &call.call {
-            if self.state.closed_calls.contains(id) || self.state.tools.iter().any(|t| t.call.as_ref() == Some(id)) {
-                return;
-            }
+        if let Some(id) = &call.call
+            && (self.state.closed_calls.contains(id) || self.state.tools.iter().any(|t| t.call.as_ref() == Some(id)))
+        {
+            return;
         }
         if call.agent.is_none() && self.state.turn.is_none() {
             // The turn began unseen, or goes on after a stop that somebody's hook blocked.
@@ -615,16 +615,16 @@ impl Steps<'_> {
         let Some(at) = self.find_tool(call) else { return };
         let open = self.state.tools.remove(at);
         self.answer_requests_of(call);
-        self.close_tool(open, text);
+        self.close_tool(&open, text);
     }
 
     fn close_tools(&mut self, which: impl Fn(&OpenTool) -> bool) {
         for tool in self.state.tools.extract_if(.., |tool| which(tool)).collect::<Vec<_>>() {
-            self.close_tool(tool, None);
+            self.close_tool(&tool, None);
         }
     }
 
-    fn close_tool(&mut self, tool: OpenTool, error: Option<&str>) {
+    fn close_tool(&mut self, tool: &OpenTool, error: Option<&str>) {
         if let Some(id) = &tool.call {
             remember(&mut self.state.closed_calls, id.clone(), REMEMBERED_CALLS);
         }
