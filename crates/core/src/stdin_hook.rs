@@ -163,7 +163,9 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         },
         Means::CompactStart => vec![Seen::CompactStart { trigger: trigger.unwrap_or(CompactTrigger::Auto) }],
         Means::Compacted => vec![Seen::Compacted { trigger }],
-        Means::Notification | Means::Ignored => vec![Seen::Activity],
+        Means::Notification => vec![Seen::Activity],
+        // Nothing of ours: the worker drops a call without anything seen.
+        Means::Ignored => Vec::new(),
     };
 
     let mapped = Mapped {
