@@ -1,0 +1,23 @@
+//! Which harnesses this program was built with: one cargo feature each.
+
+use sessionpipe_core::adapter::Adapter;
+use sessionpipe_core::harness::Harness;
+
+/// The constants of each harness: all that the hook needs, without the adapters' code.
+pub const HARNESSES: &[&Harness] = &[
+    #[cfg(feature = "claude-code")]
+    &sessionpipe_adapter_claude_code::HARNESS,
+    #[cfg(feature = "codex")]
+    &sessionpipe_adapter_codex::HARNESS,
+];
+
+/// The adapter of each harness, in the same order.
+#[must_use]
+pub fn adapters() -> Vec<&'static dyn Adapter> {
+    vec![
+        #[cfg(feature = "claude-code")]
+        &sessionpipe_adapter_claude_code::ADAPTER,
+        #[cfg(feature = "codex")]
+        &sessionpipe_adapter_codex::ADAPTER,
+    ]
+}

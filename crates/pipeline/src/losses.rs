@@ -1,0 +1,135 @@
+//! What the hook could not keep, counted where nothing else can be written: a small file whose blocks are there before
+//! the disk is full.
+//!
+//! One native-endian 64-bit counter per [`Reason`], at `index × 8`; the file is [`LEN`] bytes long. Hooks add without a
+//! lock, on a shared mapping; the worker takes the counts and reports them once.
+
+use std::io;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use sessionpipe_core::host::Dirs;
+
+use crate::platform::SharedCounters;
+use crate::spool::FILE_MODE;
+
+/// The file's size: room for more reasons than there are, and still one block.
+pub const LEN: usize = 512;
+
+/// Why something was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Reason {
+    /// No room on the disk, or no quota.
+    DiskFull = 0,
+    /// The state folder may not be written, or is on a read-only file system.
+    NoPermission = 1,
+    /// No file descriptors were left.
+    NoDescriptors = 2,
+    /// The end of a payload above the cap; its job was kept.
+    TooLarge = 3,
+    /// Any other failure of the system.
+    System = 4,
+}
+
+impl Reason {
+    /// All of them, in the file's order.
+    pub const ALL: [Self; 5] = [Self::DiskFull, Self::NoPermission, Self::NoDescriptors, Self::TooLarge, Self::System];
+
+    /// As reports name it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DiskFull => "disk full",
+            Self::NoPermission => "no permission",
+            Self::NoDescriptors => "no file descriptors",
+            Self::TooLarge => "payload too large",
+            Self::System => "system failure",
+        }
+    }
+}
+
+impl From<&io::Error> for Reason {
+    fn from(error: &io::Error) -> Self {
+        use rustix::io::Errno;
+        match Errno::from_io_error(error) {
+            Some(Errno::NOSPC | Errno::DQUOT) => Self::DiskFull,
+            Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Self::NoPermission,
+            Some(Errno::MFILE | Errno::NFILE) => Self::NoDescriptors,
+            _ => Self::System,
+        }
+    }
+}
+
+/// How often each [`Reason`] occurred, in the order of [`Reason::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses([u64; Reason::ALL.len()]);
+
+impl Losses {
+    /// The reasons that occurred, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Reason, u64)> {
+        Reason::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+
+    /// Nothing was lost.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|count| *count == 0)
+    }
+}
+
+/// Makes the counter file where it is missing. A failure is not reported: there is nowhere to count it.
+pub fn preallocate(dirs: &Dirs) {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::openat(CWD, dirs.losses(), flags, FILE_MODE) {
+        // Written, not extended: a hole would need a block when the disk is full.
+        let _ = rustix::io::write(&file, &[0; LEN]);
+    }
+}
+
+/// Counts one loss. Nothing happens where the counter file is missing and cannot be made.
+pub fn count(dirs: &Dirs, reason: Reason) {
+    let counters = open(dirs).or_else(|_| {
+        preallocate(dirs);
+        open(dirs)
+    });
+    if let Ok(counters) = counters {
+        counters.add(reason as usize, 1);
+    }
+}
+
+/// What was lost since the last [`take`]; nothing where there is no counter file.
+///
+/// # Errors
+/// When the file cannot be opened or is none of ours.
+pub fn read(dirs: &Dirs) -> io::Result<Losses> {
+    gather(dirs, SharedCounters::get)
+}
+
+/// The same, and sets the counters back to zero. A loss counted meanwhile is in this result or the next, never in none.
+///
+/// # Errors
+/// When the file cannot be opened or is none of ours.
+pub fn take(dirs: &Dirs) -> io::Result<Losses> {
+    gather(dirs, SharedCounters::take)
+}
+
+fn gather(dirs: &Dirs, counter: impl Fn(&SharedCounters, usize) -> u64) -> io::Result<Losses> {
+    match open(dirs) {
+        Ok(counters) => Ok(Losses(Reason::ALL.map(|reason| counter(&counters, reason as usize)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Losses::default()),
+        Err(error) => Err(error),
+    }
+}
+
+fn open(dirs: &Dirs) -> io::Result<SharedCounters> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(CWD, dirs.losses(), flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&file)?;
+    let ours = stat.st_uid == rustix::process::geteuid().as_raw()
+        && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        && usize::try_from(stat.st_size) == Ok(LEN);
+    if !ours {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    SharedCounters::map(&file, LEN)
+}

@@ -1,0 +1,170 @@
+//! Waking the worker, without a lock on the hook's side.
+//!
+//! The worker holds a file lock for as long as it lives and listens on a FIFO. A hook, *after* its job is in the spool,
+//! opens the FIFO for writing without blocking: somebody reads it, so one byte wakes the worker; nobody does, so the
+//! hook starts one. No job is stranded:
+//!
+//! - The worker, in this order: takes the [`Lock`], opens the [`Listener`], scans the spool, waits; and to stop: drops
+//!   the listener, scans once more, drops the lock.
+//! - A hook that still found a reader wrote its job before the listener closed: the last scan finds it.
+//! - A hook that found none starts a worker, which waits up to [`LOCK_WAIT`] for the lock, or sees that another one has
+//!   begun to listen meanwhile (and so has yet to scan), wakes that, and exits.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use sessionpipe_core::host::Dirs;
+
+use crate::spool::FILE_MODE;
+
+/// How long a new worker waits for the one that is stopping: that only scans once more.
+pub const LOCK_WAIT: Duration = Duration::from_secs(1);
+
+/// How often a new worker tries.
+const LOCK_TRY: Duration = Duration::from_millis(5);
+
+/// The hook's side: wakes the worker that listens, else calls `start`. Never blocks.
+pub fn wake(dirs: &Dirs, start: impl FnOnce()) {
+    if !wake_listening(dirs) {
+        start();
+    }
+}
+
+/// Writes a byte to a worker that listens; false when nobody does.
+fn wake_listening(dirs: &Dirs) -> bool {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(fifo) = rustix::fs::openat(CWD, dirs.worker_fifo(), flags, Mode::empty()) else { return false };
+    // A full FIFO has enough bytes in it to wake anyone; a reader that went away in between has not.
+    is_fifo(&fifo) && !matches!(rustix::io::write(&fifo, b"\n"), Err(error) if error != Errno::AGAIN)
+}
+
+fn is_fifo(fd: &OwnedFd) -> bool {
+    rustix::fs::fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
+}
+
+/// The worker's side: the FIFO's reading end.
+#[derive(Debug)]
+pub struct Listener {
+    reader: OwnedFd,
+    /// Held so that the reader sees no end of file when the last hook closes its end.
+    _writer: OwnedFd,
+}
+
+impl Listener {
+    /// Makes the FIFO where it is missing (anything else of its name is replaced) and begins to listen. Hold the
+    /// [`Lock`] before, scan the spool after.
+    ///
+    /// # Errors
+    /// When the FIFO cannot be made or opened.
+    pub fn open(dirs: &Dirs) -> io::Result<Self> {
+        let path = dirs.worker_fifo();
+        let open = |end| rustix::fs::openat(CWD, &path, end | FIFO_FLAGS, Mode::empty());
+        let reader = match open(OFlags::RDONLY) {
+            Ok(fd) if is_fifo(&fd) => fd,
+            Ok(_) | Err(Errno::NOENT | Errno::LOOP) => {
+                match rustix::fs::unlink(&path) {
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                make_fifo(&path)?;
+                open(OFlags::RDONLY)?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let writer = open(OFlags::WRONLY)?;
+        Ok(Self { reader, _writer: writer })
+    }
+
+    /// Waits until a hook wakes us (true) or the time is over (false). Wakes that came before count as one.
+    ///
+    /// # Errors
+    /// When waiting fails.
+    pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        let end = Instant::now() + timeout;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: i64::from(i32::MAX), tv_nsec: 0 });
+            match poll(&mut [PollFd::new(&self.reader, PollFlags::IN)], Some(&left)) {
+                Ok(0) => return Ok(false),
+                Ok(_) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut bytes = [0_u8; 4096];
+        loop {
+            match rustix::io::read(&self.reader, &mut bytes) {
+                Ok(n) if n == bytes.len() => {}
+                Ok(_) | Err(Errno::AGAIN) => return Ok(true),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Stops listening: from now on a hook starts a new worker. Scan the spool once more, then drop the lock.
+    pub fn close(self) {}
+}
+
+/// How both ends are opened.
+const FIFO_FLAGS: OFlags = OFlags::NONBLOCK.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+#[cfg(not(target_vendor = "apple"))]
+fn make_fifo(path: &std::path::Path) -> rustix::io::Result<()> {
+    rustix::fs::mknodat(CWD, path, FileType::Fifo, FILE_MODE, 0)
+}
+
+#[cfg(target_vendor = "apple")]
+fn make_fifo(path: &std::path::Path) -> rustix::io::Result<()> {
+    rustix::fs::mkfifoat(CWD, path, FILE_MODE)
+}
+
+/// The one worker of a state folder holds this; the system frees it when the process dies.
+#[derive(Debug)]
+pub struct Lock {
+    _file: OwnedFd,
+}
+
+impl Lock {
+    /// Takes the lock, waiting up to [`LOCK_WAIT`]. `None`: another worker has it; it was woken if it listens.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened or locked.
+    pub fn take(dirs: &Dirs) -> io::Result<Option<Self>> {
+        let end = Instant::now() + LOCK_WAIT;
+        let file = Self::file(dirs)?;
+        while !try_lock(&file)? {
+            if wake_listening(dirs) || Instant::now() >= end {
+                return Ok(None);
+            }
+            std::thread::sleep(LOCK_TRY);
+        }
+        Ok(Some(Self { _file: file }))
+    }
+
+    /// Takes the lock if it is free at this moment.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened or locked.
+    pub fn try_take(dirs: &Dirs) -> io::Result<Option<Self>> {
+        let file = Self::file(dirs)?;
+        Ok(try_lock(&file)?.then_some(Self { _file: file }))
+    }
+
+    fn file(dirs: &Dirs) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(CWD, dirs.worker_lock(), flags, FILE_MODE)?)
+    }
+}
+
+fn try_lock(file: &OwnedFd) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
