@@ -1,0 +1,145 @@
+//! Session files: `<config dir>/projects/<folder>/<session id>.jsonl`, and those of its subagents in
+//! `<session id>/subagents/`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::host::Host;
+use sessionpipe_core::ids;
+
+use crate::wiring;
+
+/// The folders of session files, each once.
+pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
+    let mut known = BTreeSet::new();
+    let roots = wiring::config_dirs(host).dirs.into_iter().map(|dir| dir.join("projects"));
+    roots.filter(|root| known.insert(fs::canonicalize(root).unwrap_or_else(|_| root.clone()))).collect()
+}
+
+/// All sessions, newest first.
+pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
+    newest_first(roots(host).iter().flat_map(|root| sessions_in(root)).collect())
+}
+
+/// The sessions of one `projects` folder, newest first.
+pub(crate) fn sessions_of(root: &Path) -> Vec<SessionFile> {
+    newest_first(sessions_in(root).collect())
+}
+
+fn newest_first(mut sessions: Vec<SessionFile>) -> Vec<SessionFile> {
+    sessions.sort_by(|a, b| b.modified_ms.cmp(&a.modified_ms).then_with(|| a.paths.cmp(&b.paths)));
+    sessions
+}
+
+fn sessions_in(root: &Path) -> impl Iterator<Item = SessionFile> + use<> {
+    entries(root).flat_map(|project| entries(&project)).filter_map(session)
+}
+
+/// The session of a file, if it is one.
+fn session(path: PathBuf) -> Option<SessionFile> {
+    let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
+    // 2.0.60 keeps the files of subagents beside their session's.
+    if !ids::fits(&id) || id.starts_with("agent-") {
+        return None;
+    }
+    let modified_ms = modified_ms(&path)?;
+    let subagents = path.with_extension("").join("subagents");
+    let mut paths = vec![path];
+    let mut others: Vec<_> = entries(&subagents).filter(|p| p.extension().is_some_and(|e| e == "jsonl")).collect();
+    others.sort();
+    paths.append(&mut others);
+    Some(SessionFile { id, paths, modified_ms })
+}
+
+/// When a regular file was last written, milliseconds since the epoch.
+pub(crate) fn modified_ms(path: &Path) -> Option<i64> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
+/// What a folder holds; nothing where it cannot be read.
+pub(crate) fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::time::{Duration, SystemTime};
+
+    use sessionpipe_core::testing::host;
+
+    use super::*;
+
+    /// Writes a file that was last changed so many seconds after the epoch.
+    fn write(path: &Path, seconds: u64) {
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, "{}\n").expect("a file");
+        let file = fs::File::options().write(true).open(path).expect("a file");
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).expect("a time");
+    }
+
+    #[test]
+    fn sessions_come_newest_first_with_their_subagents() {
+        let home = tempfile::tempdir().expect("a folder");
+        let project = home.path().join(".claude/projects/-srv-app");
+        let (old, new) = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222");
+        write(&project.join(format!("{old}.jsonl")), 1_000);
+        write(&home.path().join(format!(".claude-work/projects/-w/{new}.jsonl")), 2_000);
+        write(&project.join(old).join("subagents/agent-a1.jsonl"), 900);
+        write(&project.join(old).join("subagents/agent-a1.meta.json"), 900);
+        write(&project.join(old).join("custom-title.json"), 900);
+        // What is no session: a subagent of 2.0.60, a name that is no id, another kind of file, a folder.
+        write(&project.join("agent-a9.jsonl"), 900);
+        write(&project.join("not an id.jsonl"), 900);
+        write(&project.join("sessions-index.json"), 900);
+        fs::create_dir(project.join("folder.jsonl")).expect("a folder");
+
+        let sessions = sessions(&host(home.path()));
+        assert_eq!(
+            sessions,
+            [
+                SessionFile {
+                    id: new.to_owned(),
+                    paths: vec![home.path().join(format!(".claude-work/projects/-w/{new}.jsonl"))],
+                    modified_ms: 2_000_000,
+                },
+                SessionFile {
+                    id: old.to_owned(),
+                    paths: vec![
+                        project.join(format!("{old}.jsonl")),
+                        project.join(old).join("subagents/agent-a1.jsonl"),
+                    ],
+                    modified_ms: 1_000_000,
+                },
+            ]
+        );
+        assert_eq!(
+            roots(&host(home.path())),
+            [home.path().join(".claude/projects"), home.path().join(".claude-work/projects")]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_shared_folder_of_sessions_is_one_root() {
+        let home = tempfile::tempdir().expect("a folder");
+        write(&home.path().join(".claude/projects/-w/s1.jsonl"), 1_000);
+        fs::create_dir(home.path().join(".claude-b")).expect("a folder");
+        std::os::unix::fs::symlink(home.path().join(".claude/projects"), home.path().join(".claude-b/projects"))
+            .expect("a link");
+        assert_eq!(roots(&host(home.path())), [home.path().join(".claude/projects")]);
+        assert_eq!(sessions(&host(home.path())).len(), 1);
+    }
+
+    #[test]
+    fn nothing_there_is_no_session() {
+        let home = tempfile::tempdir().expect("a folder");
+        assert_eq!(sessions(&host(home.path())), []);
+    }
+}
