@@ -1,0 +1,89 @@
+//! Whether Codex is here, and its version. Nothing is started: the files that it and its installers leave tell.
+//! Titles, models and the like are not read yet.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+use serde::Deserialize;
+use sessionpipe_core::adapter::{Facts, Found, SessionFile};
+use sessionpipe_core::host::Host;
+
+use crate::transcript::{session_meta, sessions};
+use crate::wiring::codex_home;
+
+/// A version that wrote no session for this long is taken to be gone.
+const RECENT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+
+/// The newest sessions tell the versions in use; each costs the read of a line of some 20 KB.
+const MAX_SESSIONS_READ: usize = 100;
+
+/// The package that npm installs; the programs of each platform have names that begin like it.
+const PACKAGE: &str = "@openai/codex";
+
+pub(crate) fn facts(session: &SessionFile) -> Facts {
+    let version = session.paths.first().and_then(|path| session_meta(path)).and_then(|meta| meta.cli_version);
+    Facts { version, ..Facts::default() }
+}
+
+pub(crate) fn found(host: &Host) -> Option<Found> {
+    let home = codex_home(host);
+    let program = program(host);
+    let dirs: Vec<PathBuf> = Some(home).filter(|home| home.is_dir()).into_iter().collect();
+    if dirs.is_empty() && program.is_none() {
+        return None;
+    }
+    let of_sessions = sessions(host)
+        .into_iter()
+        .take_while(|session| host.now_ms - session.modified_ms <= RECENT_MS)
+        .take(MAX_SESSIONS_READ)
+        .filter_map(|session| Version::parse(&facts(&session).version?).ok());
+    let version = of_sessions.chain(program.as_deref().and_then(program_version)).min();
+    Some(Found { version: version.map(|version| version.to_string()), dirs, left_alone: Vec::new() })
+}
+
+/// Whether Codex is on this machine: its folder, or its program on PATH.
+pub(crate) fn is_here(host: &Host) -> bool {
+    codex_home(host).is_dir() || program(host).is_some()
+}
+
+/// The `codex` on PATH, links followed.
+fn program(host: &Host) -> Option<PathBuf> {
+    let path = host.var("PATH")?;
+    env::split_paths(path)
+        .filter(|dir| dir.is_absolute())
+        .filter_map(|dir| fs::canonicalize(dir.join("codex")).ok())
+        .find(|program| program.is_file())
+}
+
+/// The version of a program: that of the package it is a part of (npm's `codex` is a script inside it), or the name of
+/// its folder, where that is `…/codex/VERSION/…` (Homebrew, mise).
+fn program_version(program: &Path) -> Option<Version> {
+    program.ancestors().skip(1).find_map(|dir| {
+        let name = |dir: &Path| dir.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        let in_codex = dir.parent().and_then(name).is_some_and(|parent| parent == "codex");
+        package_version(&dir.join("package.json")).or_else(|| Version::parse(&name(dir).filter(|_| in_codex)?).ok())
+    })
+}
+
+fn package_version(file: &Path) -> Option<Version> {
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        version: String,
+    }
+    let package: Package = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    if !package.name.starts_with(PACKAGE) {
+        return None;
+    }
+    let mut version = Version::parse(&package.version).ok()?;
+    // The package of a platform is published as `0.171.0-linux-x64`: that is no pre-release.
+    if ["linux-", "darwin-", "win32-"].iter().any(|platform| version.pre.starts_with(platform)) {
+        version.pre = semver::Prerelease::EMPTY;
+    }
+    Some(version)
+}
+
+#[cfg(test)]
+mod tests;
