@@ -44,8 +44,9 @@ pub(crate) fn facts(session: &SessionFile) -> Facts {
 /// older copy of the program), in its registry of running sessions, and installed.
 pub(crate) fn lowest_version(host: &Host, dir: &Path, installed: &[Version]) -> Option<Version> {
     let since = host.now_ms - IN_USE_MS;
-    let recent = transcript::sessions_of(&dir.join("projects")).into_iter().take_while(|s| s.modified_ms >= since);
-    let sessions = recent.take(MAX_FILES).filter_map(|s| first_version(s.paths.first()?));
+    let files = transcript::recent_files(&dir.join("projects")).into_iter();
+    let recent = files.take_while(|(modified_ms, _)| *modified_ms >= since);
+    let sessions = recent.take(MAX_FILES).filter_map(|(_, path)| first_version(&path));
     let registry = entries(&dir.join("sessions"))
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .filter(|path| transcript::modified_ms(path).is_some_and(|ms| ms >= since))

@@ -21,35 +21,38 @@ pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
 
 /// All sessions, newest first.
 pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
-    newest_first(roots(host).iter().flat_map(|root| sessions_in(root)).collect())
+    let files = newest_first(roots(host).iter().flat_map(|root| session_files(root)).collect());
+    files.into_iter().filter_map(|(modified_ms, path)| session(path, modified_ms)).collect()
 }
 
-/// The sessions of one `projects` folder, newest first.
-pub(crate) fn sessions_of(root: &Path) -> Vec<SessionFile> {
-    newest_first(sessions_in(root).collect())
+/// The main files of the sessions below one `projects` folder, newest first, with the time of their last change.
+pub(crate) fn recent_files(root: &Path) -> Vec<(i64, PathBuf)> {
+    newest_first(session_files(root).collect())
 }
 
-fn newest_first(mut sessions: Vec<SessionFile>) -> Vec<SessionFile> {
-    sessions.sort_by(|a, b| b.modified_ms.cmp(&a.modified_ms).then_with(|| a.paths.cmp(&b.paths)));
-    sessions
+fn newest_first(mut files: Vec<(i64, PathBuf)>) -> Vec<(i64, PathBuf)> {
+    files.sort_by(|(a, a_path), (b, b_path)| b.cmp(a).then_with(|| a_path.cmp(b_path)));
+    files
 }
 
-fn sessions_in(root: &Path) -> impl Iterator<Item = SessionFile> + use<> {
-    entries(root).flat_map(|project| entries(&project)).filter_map(session)
+fn session_files(root: &Path) -> impl Iterator<Item = (i64, PathBuf)> + use<> {
+    let files = entries(root).flat_map(|project| entries(&project)).filter(|path| session_id(path).is_some());
+    files.filter_map(|path| Some((modified_ms(&path)?, path)))
 }
 
-/// The session of a file, if it is one.
-fn session(path: PathBuf) -> Option<SessionFile> {
-    let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
+/// The session that a file belongs to by its name.
+fn session_id(path: &Path) -> Option<&str> {
+    let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     // 2.0.60 keeps the files of subagents beside their session's.
-    if !ids::fits(&id) || id.starts_with("agent-") {
-        return None;
-    }
-    let modified_ms = modified_ms(&path)?;
-    let subagents = path.with_extension("").join("subagents");
-    let mut paths = vec![path];
-    let mut others: Vec<_> = entries(&subagents).filter(|p| p.extension().is_some_and(|e| e == "jsonl")).collect();
+    (ids::fits(id) && !id.starts_with("agent-")).then_some(id)
+}
+
+fn session(path: PathBuf, modified_ms: i64) -> Option<SessionFile> {
+    let id = session_id(&path)?.to_owned();
+    let subagents = entries(&path.with_extension("").join("subagents"));
+    let mut others: Vec<_> = subagents.filter(|path| path.extension().is_some_and(|e| e == "jsonl")).collect();
     others.sort();
+    let mut paths = vec![path];
     paths.append(&mut others);
     Some(SessionFile { id, paths, modified_ms })
 }

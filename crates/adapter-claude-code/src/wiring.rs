@@ -164,25 +164,39 @@ fn group(host: &Host, event: &NativeEvent) -> Value {
 }
 
 fn notices(settings: &[Settings]) -> Vec<Wiring> {
+    let lowest = settings.iter().filter_map(|s| s.version.as_ref()).min();
+    let notice = |when, text| Wiring::Notice { when, text };
     let mut notices = Vec::new();
-    let version = settings.iter().filter_map(|s| s.version.as_ref()).min();
-    if let Some(version) = version.filter(|v| triple(v) < harness::OLDEST) {
-        let (major, minor, patch) = harness::OLDEST;
-        notices.push(Wiring::Notice {
-            when: When::Always,
-            text: format!(
-                "Claude Code {version} is too old: it would ignore its whole settings.json. Update to {major}.{minor}.{patch} or later."
+    match lowest {
+        None => notices.push(notice(
+            When::Changed,
+            "its version is not known, so only events that every supported version has are wired. Run install again after its first session.".to_owned(),
+        )),
+        Some(version) if triple(version) < harness::OLDEST => notices.push(notice(When::Always, too_old(version))),
+        Some(version) if triple(version) < harness::SKIPS_FROM => notices.push(notice(
+            When::Changed,
+            format!(
+                "version {version} was used in the last 30 days, so only events that it knows are wired. Run install again when it is gone."
             ),
-        });
+        )),
+        Some(_) => {}
     }
-    if version.is_none_or(|v| triple(v) < LIVE_FROM) {
-        notices.push(Wiring::Notice {
-            when: When::Changed,
-            text: "restart running Claude Code sessions: only from 2.1.280 on do they take up changed hooks."
-                .to_owned(),
-        });
+    if lowest.is_none_or(|version| triple(version) < LIVE_FROM) {
+        let (major, minor, patch) = LIVE_FROM;
+        notices.push(notice(
+            When::Changed,
+            format!("restart running sessions: they take up changed hooks only from {major}.{minor}.{patch} on."),
+        ));
     }
     notices
+}
+
+/// What is said of a version that no hook is registered for.
+fn too_old(version: &Version) -> String {
+    let (major, minor, patch) = harness::OLDEST;
+    format!(
+        "version {version} is too old: it ignores its whole settings.json for one event name that it does not know. Update to {major}.{minor}.{patch} or later."
+    )
 }
 
 fn triple(version: &Version) -> (u64, u64, u64) {

@@ -15,8 +15,9 @@ fn hook(event: &str, env: &[(&str, &str)], stdin: Value) -> Hook {
         "cwd": "/home/dev/proj",
         "hook_event_name": event,
     });
-    let all = members.as_object_mut().expect("an object");
-    all.extend(stdin.as_object().expect("an object").clone());
+    if let (Value::Object(members), Value::Object(stdin)) = (&mut members, stdin) {
+        members.extend(stdin);
+    }
     raw(event, env, &members.to_string(), HARNESS.name)
 }
 

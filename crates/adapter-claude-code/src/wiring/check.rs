@@ -8,7 +8,7 @@ use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::command;
 use sessionpipe_core::host::Host;
 
-use super::{BOM, DIR_VAR, Settings, read, settings, triple};
+use super::{BOM, DIR_VAR, Settings, read, settings, too_old, triple};
 use crate::harness::{self, HARNESS};
 use crate::transcript::entries;
 
@@ -125,13 +125,17 @@ fn check_settings(Settings { file, version }: &Settings) -> Vec<Finding> {
         problem(file, text, "correct the entry")
     }));
     if let Some(version) = version.as_ref().filter(|v| triple(v) < harness::SKIPS_FROM) {
-        let events = settings.get("hooks").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-        findings.extend(events.filter(|event| !harness::knows(triple(version), event)).map(|event| {
-            let text = format!("Claude Code {version} does not know hooks.{event}, and then ignores the whole file");
-            problem(file, text, "update Claude Code; if the entry is ours: sessionpipe install")
-        }));
+        if triple(version) < harness::OLDEST {
+            findings.push(problem(file, too_old(version), "update Claude Code, then: sessionpipe install"));
+        } else {
+            let events = settings.get("hooks").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+            findings.extend(events.filter(|event| !harness::knows(triple(version), event)).map(|event| {
+                let text = format!("version {version} does not know hooks.{event}, and then ignores the whole file");
+                problem(file, text, "update Claude Code; if the entry is ours: sessionpipe install")
+            }));
+        }
         if triple(version) < BOM_FROM && fs::read(file).is_ok_and(|bytes| bytes.starts_with(BOM)) {
-            let text = format!("the file begins with a byte order mark, and Claude Code {version} then ignores it");
+            let text = format!("the file begins with a byte order mark, and version {version} then ignores it");
             findings.push(problem(file, text, "update Claude Code, or save the file without the mark"));
         }
     }
@@ -142,12 +146,14 @@ fn check_settings(Settings { file, version }: &Settings) -> Vec<Finding> {
 const BOM_FROM: (u64, u64, u64) = (2, 1, 100);
 
 /// Keys whose values must have a type, else the whole file is ignored.
-const TYPED: [(&str, fn(&Value) -> bool); 4] = [
+const TYPED: [(&str, IsRight); 4] = [
     ("hooks", Value::is_object),
     ("model", Value::is_string),
     ("env", Value::is_object),
     ("permissions", Value::is_object),
 ];
+
+type IsRight = fn(&Value) -> bool;
 
 /// The types of a handler that Claude Code has.
 const HANDLER_TYPES: [&str; 5] = ["command", "prompt", "agent", "http", "mcp_tool"];

@@ -155,22 +155,37 @@ fn each_dir_gets_the_events_that_its_lowest_version_knows() {
     assert_eq!(count(".claude-ancient"), 0, "it would ignore the whole file");
     assert_eq!(count(".claude-new"), 12, "unknown: the oldest supported");
     assert_eq!(found(&host).expect("found").version.as_deref(), Some("2.0.30"));
-    let notices: Vec<_> = wiring(&host)
-        .into_iter()
-        .filter_map(|w| match w {
-            Wiring::Notice { when, text } => Some((when, text)),
-            _ => None,
-        })
-        .collect();
+    let notices = notices(&host);
     assert_eq!(notices[0].0, When::Always);
-    assert!(notices[0].1.starts_with("Claude Code 2.0.30 is too old"), "{notices:?}");
+    assert!(notices[0].1.starts_with("version 2.0.30 is too old"), "{notices:?}");
     assert!(notices[1].1.starts_with("restart running"), "{notices:?}");
 }
 
+fn notices(host: &Host) -> Vec<(When, String)> {
+    wiring(host)
+        .into_iter()
+        .filter_map(|wiring| match wiring {
+            Wiring::Notice { when, text } => Some((when, text)),
+            _ => None,
+        })
+        .collect()
+}
+
 #[test]
-fn a_live_version_needs_no_notice() {
-    let home = home(&[(".claude/projects/-w/s1.jsonl", "{\"type\":\"user\",\"version\":\"2.1.280\"}\n")]);
-    assert_eq!(wiring(&host_in(&home)).len(), 1);
+fn notices_say_what_is_not_wired_and_who_must_restart() {
+    let of = |record: &str| {
+        let home = home(&[(".claude/projects/-w/s1.jsonl", record)]);
+        notices(&host_in(&home)).into_iter().map(|(_, text)| text).collect::<Vec<_>>()
+    };
+    let restart = ["restart running sessions: they take up changed hooks only from 2.1.280 on."];
+    assert_eq!(of(r#"{"version":"2.1.280"}"#), [""; 0]);
+    assert_eq!(of(r#"{"version":"2.1.258"}"#), restart);
+    let old = of(r#"{"version":"2.1.104"}"#);
+    assert!(old[0].starts_with("version 2.1.104 was used in the last 30 days"), "{old:?}");
+    assert_eq!(old[1..], restart);
+    let unknown = of("{}");
+    assert!(unknown[0].starts_with("its version is not known"), "{unknown:?}");
+    assert_eq!(unknown[1..], restart);
 }
 
 #[test]
@@ -313,10 +328,11 @@ fn an_event_that_an_old_version_does_not_know_kills_the_file() {
     assert_eq!(
         at("2.1.100", entry),
         ["PostToolBatch", "Madeup"]
-            .map(|e| format!("Claude Code 2.1.100 does not know hooks.{e}, and then ignores the whole file"))
+            .map(|e| format!("version 2.1.100 does not know hooks.{e}, and then ignores the whole file"))
     );
     assert!(at("2.1.105", entry).is_empty());
     assert_eq!(at("2.0.60", "\u{feff}{}").len(), 1);
+    assert!(at("2.0.30", entry)[0].starts_with("version 2.0.30 is too old"));
     assert!(at("2.1.100", "\u{feff}{}").is_empty());
 }
 
