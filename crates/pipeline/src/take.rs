@@ -1,0 +1,516 @@
+//! One step from the spool to the outbox: the worker, `flush` and `tail` all take jobs this way.
+//!
+//! A batch of jobs is one transaction: their events, the marks that they are done, the sessions' states and counters.
+//! Then the files are deleted. Whoever dies in between leaves jobs that are marked: the next one only deletes them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use sessionpipe_core::adapter::{Adapter, SessionFile};
+use sessionpipe_core::event::EventType;
+use sessionpipe_core::harness::Harness;
+use sessionpipe_core::host::Host;
+use sessionpipe_core::ids;
+use sessionpipe_core::job::{Header, Hook, Process};
+use sessionpipe_core::payload::{self, Payload};
+use sessionpipe_core::privacy::{bound, secrets};
+use sessionpipe_core::seen::{Mapped, Seen, StartSource};
+use sessionpipe_core::tracker::{Draft, Moment, SessionState};
+
+use crate::outbox::{Batch, Loss, Outbox, OutboxError, Tracked};
+use crate::quarantine::{self, Reason};
+use crate::spool::{JobId, ReadError, Spool};
+use crate::{platform, process};
+
+/// At most this many jobs are one transaction: enough that the commit's two syncs cost little per job, few enough that
+/// nobody waits long for the database.
+pub const BATCH: usize = 256;
+
+/// At most this many sessions stay in memory between two batches; the others are read from the outbox when needed.
+const CACHED_SESSIONS: usize = 128;
+
+/// A session's files are read at most so often for facts that they do not tell.
+const MAX_FACT_READS: u8 = 5;
+
+/// What time it is. Tests bring their own.
+pub trait Clock {
+    /// Milliseconds since the epoch.
+    fn now_ms(&self) -> i64;
+}
+
+/// The system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> i64 {
+        i64::try_from(platform::now().as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+/// What taking jobs needs of the program.
+pub struct Context<'a> {
+    /// Where we are.
+    pub host: &'a Host,
+    /// Every adapter that is compiled in.
+    pub adapters: &'a [&'a dyn Adapter],
+    /// `session.machine`: the configured name, else the host name.
+    pub machine: Option<&'a str>,
+    /// Whether a harness runs hooks of ours by its own config: then a copy that reaches us through another's is dropped.
+    pub is_wired: &'a dyn Fn(&str) -> bool,
+    /// The clock.
+    pub clock: &'a dyn Clock,
+    /// Whether a process lives.
+    pub alive: &'a dyn Fn(&Process) -> bool,
+}
+
+impl<'a> Context<'a> {
+    /// With the system's clock and processes.
+    #[must_use]
+    pub fn new(
+        host: &'a Host,
+        adapters: &'a [&'a dyn Adapter],
+        machine: Option<&'a str>,
+        is_wired: &'a dyn Fn(&str) -> bool,
+    ) -> Self {
+        Self { host, adapters, machine, is_wired, clock: &SystemClock, alive: &process::alive }
+    }
+
+    fn adapter(&self, name: &str) -> Option<&'a dyn Adapter> {
+        self.adapters.iter().copied().find(|adapter| adapter.harness().name == name)
+    }
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let adapters: Vec<_> = self.adapters.iter().map(|adapter| adapter.harness().name).collect();
+        f.debug_struct("Context").field("host", self.host).field("adapters", &adapters).finish_non_exhaustive()
+    }
+}
+
+/// What became of a scan of the spool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Jobs that are done and gone.
+    pub jobs: usize,
+    /// A newer program's job was met: it and all behind it are left for that program.
+    pub newer: bool,
+}
+
+/// Takes jobs, and remembers the sessions that it has just seen.
+#[derive(Debug)]
+pub struct Taker<'a> {
+    context: &'a Context<'a>,
+    sessions: BTreeMap<Key, Loaded>,
+}
+
+/// `harness.name`, `session.id`
+type Key = (&'static str, String);
+
+#[derive(Debug)]
+struct Loaded {
+    tracked: Tracked,
+    next_seq: u64,
+    /// Time of its latest event.
+    last_ms: i64,
+    changed: bool,
+}
+
+/// What became of one job.
+enum Outcome {
+    Done,
+    Newer,
+}
+
+impl<'a> Taker<'a> {
+    /// Nothing is read yet.
+    #[must_use]
+    pub fn new(context: &'a Context<'a>) -> Self {
+        Self { context, sessions: BTreeMap::new() }
+    }
+
+    /// Takes what waits in the spool, batch after batch, until a scan finds nothing.
+    ///
+    /// # Errors
+    /// When the spool cannot be listed or the outbox cannot be written. What was not committed is still in the spool.
+    pub fn take_all(&mut self, spool: &Spool, outbox: &mut Outbox) -> Result<Taken, OutboxError> {
+        let mut taken = Taken::default();
+        loop {
+            let jobs = spool.list()?;
+            let before = taken.jobs;
+            for batch in jobs.chunks(BATCH) {
+                let part = self.take(batch, spool, outbox)?;
+                taken.jobs += part.jobs;
+                if part.newer {
+                    return Ok(Taken { newer: true, ..taken });
+                }
+            }
+            // A job that stays (its file cannot be deleted) must not keep us here.
+            if taken.jobs == before {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// Takes these jobs, in this order, in one transaction.
+    ///
+    /// # Errors
+    /// When the outbox cannot be written: then nothing of it has happened.
+    pub fn take(&mut self, jobs: &[JobId], spool: &Spool, outbox: &mut Outbox) -> Result<Taken, OutboxError> {
+        let mut panics = BTreeMap::new();
+        loop {
+            match self.commit(jobs, spool, outbox, &panics) {
+                Ok(Committed { done, newer }) => {
+                    // A file that cannot be deleted is deleted next time; its mark keeps it from being taken twice.
+                    let deleted = done.iter().filter(|job| spool.remove(**job).is_ok()).count();
+                    return Ok(Taken { jobs: deleted, newer });
+                }
+                // The states are those of an unfinished batch.
+                Err(Failed::Panicked(job, reason)) => {
+                    self.sessions.clear();
+                    panics.insert(job, reason);
+                }
+                Err(Failed::Outbox(error)) => {
+                    self.sessions.clear();
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn commit(
+        &mut self,
+        jobs: &[JobId],
+        spool: &Spool,
+        outbox: &mut Outbox,
+        panics: &BTreeMap<JobId, Reason>,
+    ) -> Result<Committed, Failed> {
+        let batch = outbox.batch()?;
+        let mut committed = Committed { done: Vec::with_capacity(jobs.len()), newer: false };
+        for &job in jobs {
+            let outcome = match panics.get(&job) {
+                Some(reason) => self.refuse(&batch, job, spool, reason),
+                // One bad payload must not stop all that come after it.
+                None => catch_unwind(AssertUnwindSafe(|| self.job(&batch, job, spool)))
+                    .map_err(|panic| Failed::Panicked(job, Reason::from_panic(&*panic)))?,
+            };
+            match outcome? {
+                Outcome::Done => committed.done.push(job),
+                Outcome::Newer => {
+                    committed.newer = true;
+                    break;
+                }
+            }
+        }
+        self.save(&batch)?;
+        batch.commit()?;
+        self.settle();
+        Ok(committed)
+    }
+
+    /// A job whose taking panicked.
+    fn refuse(&self, batch: &Batch<'_>, job: JobId, spool: &Spool, reason: &Reason) -> Result<Outcome, OutboxError> {
+        let (header, payload) = spool.read(job).unwrap_or_default();
+        self.quarantine(batch, job, Some(&header), reason, &payload)
+    }
+
+    fn quarantine(
+        &self,
+        batch: &Batch<'_>,
+        job: JobId,
+        header: Option<&Header>,
+        reason: &Reason,
+        payload: &[u8],
+    ) -> Result<Outcome, OutboxError> {
+        batch.quarantine(&quarantine::entry(job, header, reason, payload), self.context.clock.now_ms())?;
+        batch.done(&job.to_string())?;
+        Ok(Outcome::Done)
+    }
+
+    fn job(&mut self, batch: &Batch<'_>, job: JobId, spool: &Spool) -> Result<Outcome, OutboxError> {
+        let name = job.to_string();
+        if batch.is_done(&name)? {
+            return Ok(Outcome::Done);
+        }
+        let (header, bytes) = match spool.read(job) {
+            Ok(read) => read,
+            Err(ReadError::Newer(_)) => return Ok(Outcome::Newer),
+            Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Outcome::Done),
+            Err(error) => return self.quarantine(batch, job, None, &error.into(), &[]),
+        };
+        match self.map(header, &bytes) {
+            Ok(Some(call)) => match self.resolve(batch, &call)? {
+                Ok(session) => self.apply(batch, &name, call, session)?,
+                Err(reason) => return self.quarantine(batch, job, Some(&call.hook.header), &reason, &bytes),
+            },
+            Ok(None) => {}
+            Err((header, reason)) => return self.quarantine(batch, job, Some(&header), &reason, &bytes),
+        }
+        batch.done(&name)?;
+        Ok(Outcome::Done)
+    }
+
+    /// What a job says; `None` when it is to be dropped.
+    fn map(&self, header: Header, bytes: &[u8]) -> Result<Option<Call<'a>>, (Header, Reason)> {
+        let (payload, unreadable) = match payload::parse(bytes) {
+            Ok(payload) => (payload, None),
+            // The command line and the environment may still tell what happened, and to whom.
+            Err(reason) => (Payload { partial: true, ..Payload::default() }, Some(reason)),
+        };
+        let harnesses: Vec<&'static Harness> = self.context.adapters.iter().map(|adapter| adapter.harness()).collect();
+        let has_key = |key: &str| payload.members.contains_key(key);
+        let caller =
+            payload::caller(&harnesses, &header.harness, has_key, |name| header.env.contains_key(name)).to_owned();
+        if caller != header.harness && (self.context.is_wired)(&caller) {
+            return Ok(None);
+        }
+        let Some(adapter) = self.context.adapter(&caller) else {
+            return Err((header, Reason::UnknownHarness(caller)));
+        };
+        let hook = Hook { header, caller, payload };
+        match adapter.map(&hook) {
+            Ok(mapped) if mapped.seen.is_empty() => Ok(None),
+            Ok(mapped) => Ok(Some(Call { adapter, hook, mapped, unreadable })),
+            Err(error) => Err((hook.header, unreadable.map_or(Reason::Map(error), Reason::Unreadable))),
+        }
+    }
+
+    /// Whose job it is: the session that it names; else the open one of its process and folder; else one that is made
+    /// up, the same for every job of that process and folder.
+    fn resolve(&mut self, batch: &Batch<'_>, call: &Call<'_>) -> Result<Result<SessionName, Reason>, OutboxError> {
+        let harness = call.harness().name;
+        if let Some(own) = &call.mapped.session {
+            return Ok(Ok(SessionName { id: ids::session_id(harness, own), made_up: false }));
+        }
+        let process = call.process();
+        let cwd = call.mapped.cwd.as_deref().unwrap_or_default();
+        if let Some(process) = process {
+            // It may have begun in this batch.
+            self.save(batch)?;
+            if let Some(id) = batch.session_of(harness, process, cwd)? {
+                return Ok(Ok(SessionName { id, made_up: false }));
+            }
+        }
+        if let Some(reason) = &call.unreadable {
+            return Ok(Err(Reason::Unreadable(reason.clone())));
+        }
+        let (pid, start) = process.map_or((0, 0), |process| (process.pid, process.start));
+        Ok(Ok(SessionName { id: ids::made_up_session_id(harness, cwd, pid, start), made_up: true }))
+    }
+
+    fn apply(&mut self, batch: &Batch<'_>, job: &str, call: Call<'_>, name: SessionName) -> Result<(), OutboxError> {
+        let Call { adapter, hook, mut mapped, .. } = call;
+        let harness = adapter.harness();
+        let context = self.context;
+        let loaded = self.load(batch, harness.name, &name.id, resumes(&mapped))?;
+        loaded.changed = true;
+        let tracked = &mut loaded.tracked;
+        tracked.state.id_made_up |= name.made_up;
+        if mapped.version.is_none() && tracked.state.version.is_none() {
+            read_facts(context, adapter, &mapped, tracked);
+        }
+        let moment = Moment {
+            harness,
+            at_ms: hook.header.at_ms,
+            home: &context.host.home,
+            process: hook.header.agent(harness.pid_var),
+            alive: context.alive,
+        };
+        mapped.partial |= hook.payload.partial;
+        let mut drafts = tracked.state.apply(&mapped, &moment);
+        if drafts.iter().any(|draft| matches!(draft.kind, EventType::TurnEnded | EventType::SessionEnded)) {
+            let damage = read_transcript(context, adapter, tracked, &moment, &mut drafts);
+            batch.lose(Loss::Transcript.name(), damage, context.clock.now_ms())?;
+        }
+        loaded.append(context, batch, harness.name, drafts, job)
+    }
+
+    /// Lets time pass for a session: heartbeats, and whether its process is gone.
+    ///
+    /// # Errors
+    /// When the outbox cannot be used.
+    pub(crate) fn tick(&mut self, batch: &Batch<'_>, harness: &str, session: &str) -> Result<(), OutboxError> {
+        // Its adapter may not be compiled in any more.
+        let Some(adapter) = self.context.adapter(harness) else { return Ok(()) };
+        let harness = adapter.harness();
+        let context = self.context;
+        let loaded = self.load(batch, harness.name, session, false)?;
+        let before = loaded.tracked.state.clone();
+        let drafts = loaded.tracked.state.tick(harness, context.clock.now_ms(), context.alive);
+        loaded.changed |= loaded.tracked.state != before;
+        let tick = format!("tick {}", loaded.next_seq);
+        loaded.append(context, batch, harness.name, drafts, &tick)
+    }
+
+    fn load(
+        &mut self,
+        batch: &Batch<'_>,
+        harness: &'static str,
+        session: &str,
+        resumed: bool,
+    ) -> Result<&mut Loaded, OutboxError> {
+        use std::collections::btree_map::Entry;
+        match self.sessions.entry((harness, session.to_owned())) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(free) => {
+                let next_seq = batch.next_seq(harness, session, resumed, self.context.clock.now_ms())?;
+                let stored = match batch.session(harness, session) {
+                    // A state that does not read is as good as none: the session goes on as one seen late.
+                    Err(OutboxError::Row(_)) => None,
+                    stored => stored?,
+                };
+                let changed = stored.is_none();
+                let new = || Tracked { state: SessionState::new(session.to_owned()), ..Tracked::default() };
+                let tracked = stored.unwrap_or_else(new);
+                Ok(free.insert(Loaded { tracked, next_seq, last_ms: 0, changed }))
+            }
+        }
+    }
+
+    /// Writes the sessions that changed.
+    pub(crate) fn save(&mut self, batch: &Batch<'_>) -> Result<(), OutboxError> {
+        let now_ms = self.context.clock.now_ms();
+        for ((harness, session), loaded) in &mut self.sessions {
+            if loaded.changed {
+                batch.save_session(harness, &loaded.tracked, now_ms)?;
+                batch.save_counter(harness, session, loaded.next_seq, loaded.last_ms)?;
+                loaded.changed = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// After a commit: keeps memory bounded.
+    pub(crate) fn settle(&mut self) {
+        if self.sessions.len() > CACHED_SESSIONS {
+            self.sessions.clear();
+        }
+    }
+
+    /// After a failure: what is remembered may never have been written.
+    pub(crate) fn forget(&mut self) {
+        self.sessions.clear();
+    }
+}
+
+struct Committed {
+    done: Vec<JobId>,
+    newer: bool,
+}
+
+enum Failed {
+    Outbox(OutboxError),
+    Panicked(JobId, Reason),
+}
+
+impl<E: Into<OutboxError>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Outbox(error.into())
+    }
+}
+
+/// One hook call, mapped.
+struct Call<'a> {
+    adapter: &'a dyn Adapter,
+    hook: Hook,
+    mapped: Mapped,
+    /// Why nothing of the payload could be read.
+    unreadable: Option<String>,
+}
+
+impl Call<'_> {
+    fn harness(&self) -> &'static Harness {
+        self.adapter.harness()
+    }
+
+    fn process(&self) -> Option<&Process> {
+        self.hook.header.agent(self.harness().pid_var)
+    }
+}
+
+struct SessionName {
+    id: String,
+    made_up: bool,
+}
+
+impl Loaded {
+    /// Gives the drafts their `seq` and appends them. `source` tells one report from another: the same gives the same ids.
+    fn append(
+        &mut self,
+        context: &Context<'_>,
+        batch: &Batch<'_>,
+        harness: &str,
+        drafts: Vec<Draft>,
+        source: &str,
+    ) -> Result<(), OutboxError> {
+        if drafts.is_empty() {
+            return Ok(());
+        }
+        let state = &self.tracked.state;
+        let block = state.block(&context.host.home, context.machine);
+        for (index, draft) in drafts.into_iter().enumerate() {
+            let at_ms = draft.at_ms;
+            let identity = [harness, &state.id, source, &index.to_string()];
+            let mut event = state.event(draft, harness, block.clone(), &identity);
+            secrets::redact(&mut event);
+            bound(&mut event);
+            event.session.seq = self.next_seq;
+            if batch.append(&event, at_ms)? {
+                self.next_seq += 1;
+                self.last_ms = self.last_ms.max(at_ms);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A resumed session has a history, whether we hold any of it or not.
+fn resumes(mapped: &Mapped) -> bool {
+    mapped.seen.iter().any(|seen| matches!(seen, Seen::SessionStart { source: StartSource::Resume }))
+}
+
+/// What the session's own files tell, as long as the version is missing: each time that its transcript has grown, and
+/// not more than [`MAX_FACT_READS`] times.
+fn read_facts(context: &Context<'_>, adapter: &dyn Adapter, mapped: &Mapped, tracked: &mut Tracked) {
+    let path = mapped.transcript.as_ref().or(tracked.state.transcript.as_ref());
+    let Some(path) = path.filter(|_| tracked.fact_reads < MAX_FACT_READS) else { return };
+    let Some((session, len)) = session_file(context.host, adapter, &tracked.state.id, path) else { return };
+    if tracked.fact_reads > 0 && tracked.fact_len == len {
+        return;
+    }
+    tracked.fact_reads += 1;
+    tracked.fact_len = len;
+    tracked.state.facts(adapter.facts(context.host, &session));
+}
+
+/// What the transcript says beyond what hooks said; how many of its records could not be read.
+fn read_transcript(
+    context: &Context<'_>,
+    adapter: &dyn Adapter,
+    tracked: &mut Tracked,
+    moment: &Moment<'_>,
+    drafts: &mut Vec<Draft>,
+) -> u64 {
+    let Some(path) = &tracked.state.transcript else { return 0 };
+    let Some((session, _)) = session_file(context.host, adapter, &tracked.state.id, path) else { return 0 };
+    let Ok(read) = adapter.read(&session, tracked.position.clone()) else { return 0 };
+    for mapped in &read.seen {
+        drafts.extend(tracked.state.apply(mapped, moment));
+    }
+    tracked.position = read.next;
+    read.damage
+}
+
+/// The session's file and its size, if it is a regular file inside one of the adapter's roots once all links are
+/// followed: a payload can name any path.
+fn session_file(host: &Host, adapter: &dyn Adapter, id: &str, path: &str) -> Option<(SessionFile, u64)> {
+    let path = Path::new(path).is_absolute().then(|| fs::canonicalize(path).ok())??;
+    let inside = |root: &PathBuf| fs::canonicalize(root).is_ok_and(|root| path.starts_with(root));
+    adapter.roots(host).iter().any(inside).then_some(())?;
+    let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let modified = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    let modified_ms = i64::try_from(modified.as_millis()).ok()?;
+    Some((SessionFile { id: id.to_owned(), paths: vec![path], modified_ms }, meta.len()))
+}
