@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
 use sessionpipe_core::host::Host;
 
-use crate::transcript::{session_meta, sessions};
+use crate::transcript::{session_meta, threads};
 use crate::wiring::codex_home;
 
 /// A version that wrote no session for this long is taken to be gone.
@@ -34,7 +34,7 @@ pub(crate) fn found(host: &Host) -> Option<Found> {
     if dirs.is_empty() && program.is_none() {
         return None;
     }
-    let of_sessions = sessions(host)
+    let of_sessions = threads(host)
         .into_iter()
         .take_while(|session| host.now_ms - session.modified_ms <= RECENT_MS)
         .take(MAX_SESSIONS_READ)

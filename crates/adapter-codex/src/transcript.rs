@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
+use serde_json::Value;
 use sessionpipe_core::adapter::SessionFile;
 use sessionpipe_core::host::Host;
 use uuid::Uuid;
@@ -23,9 +24,17 @@ pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
     vec![home.join("sessions"), home.join("archived_sessions")]
 }
 
-/// Threads on disk, newest first, by names and times alone. A subagent's thread has a file of its own and looks like any
-/// other until its first line is read. Codex compresses old files and keeps both for a moment: then the plain one counts.
+/// The person's threads on disk, newest first. Subagents' threads have files like any other; their first lines tell.
 pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
+    let is_subagents = |path: &PathBuf| session_meta(path).is_some_and(|meta| meta.is_subagents());
+    let mut files = threads(host);
+    files.retain(|file| !file.paths.iter().any(is_subagents));
+    files
+}
+
+/// All threads on disk, newest first, by names and times alone. Codex compresses old files and keeps both for a moment:
+/// then the plain one counts.
+pub(crate) fn threads(host: &Host) -> Vec<SessionFile> {
     let home = codex_home(host);
     let mut files = Vec::new();
     collect(&home.join("sessions"), DATE_FOLDERS, &mut files);
@@ -82,6 +91,14 @@ fn rollout(entry: &DirEntry) -> Option<Rollout> {
 pub(crate) struct SessionMeta {
     /// The version that began the session.
     pub(crate) cli_version: Option<String>,
+    /// What began it: `"exec"`, `"cli"`, …, or an object.
+    source: Option<Value>,
+}
+
+impl SessionMeta {
+    fn is_subagents(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.get("subagent").is_some())
+    }
 }
 
 /// Reads the first line; `None` where it cannot be read, as in a compressed file.

@@ -51,7 +51,11 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
          none of them, and `codex exec` skips them without a word.",
         entries.len()
     );
-    vec![
+    let off = check::all_off(host).map(|finding| {
+        let file = finding.file.as_deref().map(|file| host.tilde(file)).unwrap_or_default();
+        format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default())
+    });
+    let wirings = [
         Wiring::HookEntries {
             file: home.join(HOOKS_JSON),
             at: &["hooks"],
@@ -66,7 +70,8 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
         },
         Wiring::AbsentTomlHooks { file: config },
         Wiring::Notice { when: When::Changed, text: trust },
-    ]
+    ];
+    wirings.into_iter().chain(off.map(|text| Wiring::Notice { when: When::Changed, text })).collect()
 }
 
 fn entry(host: &Host, event: &'static str) -> HookEntry {

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::testing::{NOW_MS, host, write};
+use crate::transcript::sessions;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -44,6 +45,12 @@ fn sessions_are_listed_newest_first() {
         "0.171.0",
         5,
     );
+    // A subagent's thread, its first line as 0.157.1 writes it (cut).
+    let child = home.path().join(".codex").join(name("29", 9));
+    let source =
+        r#"{"subagent":{"thread_spawn":{"parent_thread_id":"01a22b8d-f0ad-7202-a002-2ebef6bace94","depth":1}}}"#;
+    let meta = format!(r#"{{"type":"session_meta","payload":{{"id":"s","cli_version":"0.157.1","source":{source}}}}}"#);
+    write(&child, &meta);
     // Compressed, with and without the plain one beside it.
     let both = home.path().join(".codex").join(name("20", 1) + ".zst");
     write(&both, "(\u{b5}/");

@@ -1,6 +1,6 @@
 //! What could keep Codex's hooks silent, beyond what the installer sees in the files itself.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use sessionpipe_core::adapter::{Finding, Level};
@@ -23,7 +23,7 @@ const HANDLER_TYPES: [&str; 4] = ["command", "mcp_tool", "prompt", "agent"];
 
 pub(crate) fn check(host: &Host) -> Vec<Finding> {
     let home = codex_home(host);
-    let mut findings: Vec<Finding> = no_home(host, &home).into_iter().chain(policy(host)).collect();
+    let mut findings: Vec<Finding> = no_home(host, &home).into_iter().chain(all_off(host)).collect();
 
     let config_file = home.join(CONFIG_TOML);
     let config = match read(&config_file) {
@@ -34,19 +34,19 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
             return findings;
         }
     };
-    findings.extend(switch(host, &config, &config_file));
+    findings.extend(switches(host, &config, &config_file));
 
     let hooks_file = home.join(HOOKS_JSON);
-    let dead = |why: &dyn std::fmt::Display| {
-        problem(&hooks_file, format!("Codex runs no hook of this file: {why}"), "correct the file")
+    let (document, fault) = match read(&hooks_file) {
+        Ok(None) => (Value::Null, None),
+        Ok(Some(document)) => {
+            let fault = fault(&document);
+            (document, fault)
+        }
+        Err(error) => (Value::Null, Some(error.to_string())),
     };
-    let document = read(&hooks_file).unwrap_or_else(|error| {
-        findings.push(dead(&error));
-        None
-    });
-    let document = document.unwrap_or(Value::Null);
-    if let Some(why) = Some(&document).filter(|document| !document.is_null()).and_then(fault) {
-        findings.push(dead(&why));
+    if let Some(fault) = fault {
+        findings.push(problem(&hooks_file, format!("Codex runs no hook of this file: {fault}"), "correct the file"));
     }
 
     let ours: Vec<Handler<'_>> = handlers(document.get("hooks")).filter(Handler::is_ours).collect();
@@ -73,47 +73,60 @@ fn no_home(host: &Host, home: &Path) -> Option<Finding> {
     Some(problem(home, text, "make the folder, or correct the variable (Codex expands no ~)"))
 }
 
-/// An administrator may allow managed hooks only.
-fn policy(host: &Host) -> Option<Finding> {
-    const KEY: &str = "allow_managed_hooks_only";
-    let file = host.etc.join("codex/requirements.toml");
-    let requirements = read(&file).ok()??;
-    (requirements.get(KEY) == Some(&Value::Bool(true))).then(|| {
-        let text = format!("{KEY} = true: Codex runs no hooks but those of the administrator");
-        problem(&file, text, "ask the administrator; the end of turns still arrives through notify")
-    })
+/// What keeps Codex from running any hook of the person's.
+pub(super) fn all_off(host: &Host) -> Option<Finding> {
+    let requirements = host.etc.join("codex/requirements.toml");
+    let policy = value(&requirements);
+    let ask = "ask the administrator; the end of turns still arrives through notify";
+    if policy.get(MANAGED_ONLY) == Some(&Value::Bool(true)) {
+        let text = format!("{MANAGED_ONLY} = true: Codex runs no hooks but those of the administrator");
+        return Some(problem(&requirements, text, ask));
+    }
+    if let Some((name, false)) = switch(&policy) {
+        return Some(problem(&requirements, switched_off(name), ask));
+    }
+    // The person's file decides, then the system's.
+    let layers = [codex_home(host), host.etc.join("codex")].map(|dir| dir.join(CONFIG_TOML));
+    let decides = layers.iter().find_map(|file| Some((file, switch(&value(file))?)));
+    decides.and_then(|(file, (name, on))| (!on).then(|| problem(file, switched_off(name), SWITCH_ON)))
 }
 
-/// The switch of all hooks, in the layer that decides: the project's, the person's, the system's.
-fn switch(host: &Host, config: &Value, config_file: &Path) -> Vec<Finding> {
-    /// The name of today, and the older one that still works.
-    const SWITCHES: [&str; 2] = ["hooks", "codex_hooks"];
-    let other = |file: PathBuf| {
-        let value = read(&file).ok().flatten().unwrap_or(Value::Null);
-        (file, value)
-    };
+const MANAGED_ONLY: &str = "allow_managed_hooks_only";
+const SWITCH_ON: &str = "set it to true, or remove it: hooks are on by default";
+
+fn switched_off(name: &str) -> String {
+    format!("features.{name} = false: Codex runs no hooks; only the end of turns arrives, through notify")
+}
+
+/// The switch of all hooks, as a file has it: its name of today, or the older one that still works.
+fn switch(config: &Value) -> Option<(&'static str, bool)> {
+    ["hooks", OLD_SWITCH].into_iter().find_map(|name| Some((name, config.get("features")?.get(name)?.as_bool()?)))
+}
+
+const OLD_SWITCH: &str = "codex_hooks";
+
+/// The switch of the folder's own config, and the old name wherever it stands.
+fn switches(host: &Host, config: &Value, config_file: &Path) -> Vec<Finding> {
     let project = host.cwd.join(".codex").join(CONFIG_TOML);
-    let mut layers = vec![(config_file.to_owned(), config.clone()), other(host.etc.join("codex").join(CONFIG_TOML))];
-    if project != config_file {
-        layers.insert(0, other(project));
-    }
-    let features = |layer: &'_ Value, name: &str| layer.get("features")?.get(name)?.as_bool();
+    let of_project = if project == config_file { Value::Null } else { value(&project) };
     let mut findings = Vec::new();
-    for (file, layer) in &layers {
-        if features(layer, "codex_hooks").is_some() {
-            let text = "features.codex_hooks is the deprecated name of features.hooks; Codex says so at every start";
-            findings.push(finding(Level::Note, file, text.to_owned(), Some("rename the key to `hooks`")));
+    if let Some((name, false)) = switch(&of_project) {
+        let text = format!("features.{name} = false: in this folder Codex runs no hooks");
+        findings.push(finding(Level::Warning, &project, text, Some(SWITCH_ON)));
+    }
+    for (file, config) in [(config_file, config), (&project, &of_project)] {
+        if config.get("features").is_some_and(|features| features.get(OLD_SWITCH).is_some()) {
+            let text =
+                format!("features.{OLD_SWITCH} is the deprecated name of features.hooks; Codex says so at every start");
+            findings.push(finding(Level::Note, file, text, Some("rename the key to `hooks`")));
         }
     }
-    let decides = layers
-        .iter()
-        .find_map(|(file, layer)| SWITCHES.iter().find_map(|name| Some((file, *name, features(layer, name)?))));
-    if let Some((file, name, false)) = decides {
-        let text =
-            format!("features.{name} = false: Codex runs no hooks; only the end of turns arrives, through notify");
-        findings.insert(0, problem(file, text, "set it to true, or remove it: `hooks` is on by default"));
-    }
     findings
+}
+
+/// A file's value; null where there is none to be read.
+fn value(file: &Path) -> Value {
+    read(file).ok().flatten().unwrap_or(Value::Null)
 }
 
 /// Why Codex cannot read hooks.json. One wrong value makes it skip the whole file.
@@ -125,7 +138,8 @@ fn fault(document: &Value) -> Option<String> {
     let hooks = members.get("hooks")?;
     let Some(events) = hooks.as_object() else { return Some("`hooks` is no object".to_owned()) };
     // Codex looks at no value of an event that it does not know.
-    events.iter().filter(|(event, _)| HARNESS.event(event).is_some()).find_map(|(event, groups)| {
+    let known = |event: &str| HARNESS.wired(None).any(|known| known.name == event);
+    events.iter().filter(|(event, _)| known(event)).find_map(|(event, groups)| {
         let Some(groups) = groups.as_array() else { return Some(format!("`{event}` is no array")) };
         groups.iter().enumerate().find_map(|(at, group)| Some(format!("{} in `{event}` {at}", group_fault(group)?)))
     })

@@ -22,7 +22,7 @@ pub(super) enum ReadError {
     Toml { message: String, line: Option<usize> },
 }
 
-/// A file's value; `None` where there is no file.
+/// A file's value; `None` where there is no file, or a blank one.
 pub(super) fn read(file: &Path) -> Result<Option<Value>, ReadError> {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
@@ -30,6 +30,9 @@ pub(super) fn read(file: &Path) -> Result<Option<Value>, ReadError> {
         Err(error) => return Err(error.into()),
     };
     let text = String::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
     if file.extension().is_some_and(|extension| extension == "toml") {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let value = toml_edit::de::from_str(text).map_err(|error| ReadError::Toml {

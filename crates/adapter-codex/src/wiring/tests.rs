@@ -195,28 +195,38 @@ fn the_layer_that_switches_hooks_off_is_named() {
     let home = TempDir::new().expect("a folder");
     let host = host(home.path());
     let user = home.path().join(".codex/config.toml");
-    let project = host.cwd.join(".codex/config.toml");
     let system = host.etc.join("codex/config.toml");
+    let policy = host.etc.join("codex/requirements.toml");
     let off = |name: &str| {
         format!("features.{name} = false: Codex runs no hooks; only the end of turns arrives, through notify")
     };
+    let first = |host: &Host| {
+        let finding = check(host).into_iter().next().expect("a finding");
+        (finding.level, finding.file.expect("a file"), finding.text)
+    };
     write(&system, "[features]\nhooks = false\n");
     write(&user, "");
-    assert_eq!(check(&host)[0].file.as_ref(), Some(&system));
+    assert_eq!(first(&host), (Level::Problem, system, off("hooks")));
+    let Some(Wiring::Notice { text, .. }) = wiring(&host).pop() else { panic!("no notice") };
+    assert!(text.contains("features.hooks = false"), "{text}");
     write(&user, "[features]\nhooks = true\n");
     assert_eq!(check(&host), [], "the person's file decides");
+    assert_eq!(wiring(&host).len(), 4, "and there is nothing to notice but the trust");
     write(&user, "[features]\ncodex_hooks = false\n");
-    let findings = check(&host);
-    assert_eq!(texts(&findings)[0], (Level::Problem, off("codex_hooks").as_str()));
-    assert_eq!(findings.len(), 2, "and that the name is old");
+    assert_eq!(first(&host), (Level::Problem, user.clone(), off("codex_hooks")));
+    assert_eq!(check(&host).len(), 2, "and the name is old");
+    write(&policy, "[features]\nhooks = false\n");
+    assert_eq!(first(&host), (Level::Problem, policy.clone(), off("hooks")));
+    write(&policy, "allow_managed_hooks_only = true\n");
+    let text = "allow_managed_hooks_only = true: Codex runs no hooks but those of the administrator";
+    assert_eq!(first(&host), (Level::Problem, policy.clone(), text.to_owned()));
+    write(&policy, "allow_managed_hooks_only = \"true\"\n");
+    write(&user, "");
+    let project = host.cwd.join(".codex/config.toml");
     write(&project, "features = { hooks = false }\n");
-    let findings = check(&host);
-    assert_eq!(
-        (texts(&findings)[0], findings[0].file.as_ref()),
-        ((Level::Problem, off("hooks").as_str()), Some(&project))
-    );
-    write(&host.etc.join("codex/requirements.toml"), "allow_managed_hooks_only = true\n");
-    assert_eq!(check(&host)[0].file.as_ref(), Some(&host.etc.join("codex/requirements.toml")));
+    write(&host.etc.join("codex/config.toml"), "");
+    let text = "features.hooks = false: in this folder Codex runs no hooks";
+    assert_eq!(first(&host), (Level::Warning, project, text.to_owned()));
 }
 
 #[test]
@@ -245,6 +255,8 @@ fn one_wrong_value_and_no_hook_of_the_file_runs() {
         let expected = fault.map(|fault| format!("Codex runs no hook of this file: {fault}"));
         assert_eq!(findings.first().map(|finding| finding.text.clone()), expected, "{document}");
     }
+    write(&home.path().join(".codex/hooks.json"), " \n");
+    assert_eq!(check(&host), [], "a blank file holds nothing");
     write(&home.path().join(".codex/hooks.json"), "{\"hooks\":{},}");
     assert!(check(&host)[0].text.contains("line 1"), "{:?}", check(&host));
 }

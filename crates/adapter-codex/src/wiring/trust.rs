@@ -22,7 +22,7 @@ const DEFAULT_TIMEOUT_S: u64 = 600;
 const ENDING_DEFAULT_S: u64 = 1;
 
 /// Events whose groups' matchers mean nothing and are not hashed.
-const WITHOUT_MATCHER: [&str; 2] = ["UserPromptSubmit", "Stop"];
+const WITHOUT_MATCHER: [&str; 3] = ["UserPromptSubmit", "Stop", "Interrupt"];
 
 /// What Codex makes of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
