@@ -9,11 +9,12 @@ use semver::Version;
 use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
 use sessionpipe_core::host::Host;
+use uuid::Uuid;
 
 use crate::transcript::{session_meta, threads};
 use crate::wiring::codex_home;
 
-/// A version that wrote no session for this long is taken to be gone.
+/// A version that began no session for this long is taken to be gone.
 const RECENT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// The newest sessions tell the versions in use; each costs the read of a line of some 20 KB.
@@ -36,11 +37,17 @@ pub(crate) fn found(host: &Host) -> Option<Found> {
     }
     let of_sessions = threads(host)
         .into_iter()
-        .take_while(|session| host.now_ms - session.modified_ms <= RECENT_MS)
+        .filter(|session| began_ms(&session.id).is_some_and(|began| host.now_ms - began <= RECENT_MS))
         .take(MAX_SESSIONS_READ)
         .filter_map(|session| Version::parse(&facts(&session).version?).ok());
     let version = of_sessions.chain(program.as_deref().and_then(program_version)).min();
     Some(Found { version: version.map(|version| version.to_string()), dirs, left_alone: Vec::new() })
+}
+
+/// When a thread began, which its id (a UUIDv7) tells. A file that was written today may be resumed, and years old.
+fn began_ms(id: &str) -> Option<i64> {
+    let (seconds, nanos) = Uuid::try_parse(id).ok()?.get_timestamp()?.to_unix();
+    i64::try_from(seconds).ok()?.checked_mul(1000)?.checked_add(i64::from(nanos / 1_000_000))
 }
 
 /// Whether Codex is on this machine: its folder, or its program on PATH.

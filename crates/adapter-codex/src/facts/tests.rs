@@ -91,6 +91,13 @@ fn a_first_line_that_never_ends_is_not_read_through() {
 }
 
 #[test]
+fn a_threads_id_tells_when_it_began() {
+    // Recorded with the first line's timestamp 2026-11-30T08:16:04.315Z, some milliseconds after.
+    assert_eq!(began_ms("01a22b86-7ece-75a2-b6d6-0649b7522c85"), Some(1_796_026_564_302));
+    assert_eq!(began_ms("faa6eadb-7f1e-426b-a780-2aae9c66146e"), None, "no UUIDv7");
+}
+
+#[test]
 fn the_lowest_version_of_the_last_thirty_days_counts() {
     let home = TempDir::new().expect("a folder");
     let host = host(home.path());
@@ -98,9 +105,11 @@ fn the_lowest_version_of_the_last_thirty_days_counts() {
     fs::create_dir_all(home.path().join(".codex")).expect("a folder");
     let dirs = vec![home.path().join(".codex")];
     assert_eq!(found(&host), Some(Found { version: None, dirs, left_alone: vec![] }));
-    rollout(home.path(), &name("29", 1), "0.171.0", 1);
-    rollout(home.path(), &name("28", 2), "0.169.0", 2);
-    rollout(home.path(), &name("01", 3), "0.130.0", 31);
+    rollout(home.path(), &name("30", 1), "0.171.0", 0);
+    rollout(home.path(), &name("30", 2), "0.169.0", 0);
+    // Written today, but by resuming a thread of 2026-10-30 (its id says so).
+    let old = "sessions/2026/10/30/rollout-2026-10-30T10-00-00-01a18c40-8100-7000-8000-000000000000.jsonl";
+    rollout(home.path(), old, "0.130.0", 0);
     assert_eq!(found(&host).and_then(|found| found.version).as_deref(), Some("0.169.0"));
 }
 
