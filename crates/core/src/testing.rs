@@ -336,7 +336,7 @@ fn play(adapter: &'static dyn Adapter, fixture: &Fixture, home: &Path) -> (Vec<S
             sessions.len() - 1
         });
         let state = &mut sessions[at];
-        let moment = Moment { harness, at_ms, process: Some(&agent), alive: &|_| true };
+        let moment = Moment { harness, at_ms, home, process: Some(&agent), alive: &|_| true };
         let drafts = state.apply(&mapped, &moment);
         if let (None, Some(path)) = (&state.version, &state.transcript) {
             let file = SessionFile { id: id.clone(), paths: vec![path.into()], modified_ms: at_ms };

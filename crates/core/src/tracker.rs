@@ -6,7 +6,7 @@
 //! (`data.derived`) and carries no native event name.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -50,6 +50,8 @@ pub struct SessionState {
     pub parent: Option<String>,
     /// The folder, as the harness writes it.
     pub cwd: Option<String>,
+    /// The root of the repository that `cwd` lies in, set by who can look.
+    pub root: Option<String>,
     /// The transcript file.
     pub transcript: Option<String>,
     /// What is known beside the hooks.
@@ -147,6 +149,8 @@ pub struct Moment<'a> {
     pub harness: &'a Harness,
     /// Its own time, milliseconds since the epoch.
     pub at_ms: i64,
+    /// The person's home: paths outside the repository are written from it.
+    pub home: &'a Path,
     /// The agent's process, where it is known.
     pub process: Option<&'a Process>,
     /// Whether a process still runs.
@@ -295,6 +299,24 @@ impl SessionState {
         }
     }
 
+    /// A path as `files.changed` writes it: from the root of the repository, else from the home.
+    fn path_from(&self, home: &Path, path: &str) -> String {
+        let mut whole = PathBuf::from(self.cwd.as_deref().unwrap_or_default());
+        for part in Path::new(path).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                part => whole.push(part),
+            }
+        }
+        match self.root.as_ref().and_then(|root| whole.strip_prefix(root).ok()) {
+            Some(inside) => inside.display().to_string(),
+            None => tilde(home, &whole),
+        }
+    }
+
     fn mark(&self, drafts: &mut [Draft]) {
         if self.id_made_up {
             for draft in drafts {
@@ -438,7 +460,10 @@ impl Steps<'_> {
                 let trigger = trigger.or(pending).unwrap_or(CompactTrigger::Auto);
                 self.said(EventType::ContextCompacted, json!({"trigger": trigger}));
             }
-            Seen::FilesChanged { paths } => self.said(EventType::FilesChanged, json!({"paths": paths})),
+            Seen::FilesChanged { paths } => {
+                let paths: Vec<String> = paths.iter().map(|path| self.state.path_from(moment.home, path)).collect();
+                self.said(EventType::FilesChanged, json!({"paths": paths}));
+            }
         }
     }
 
@@ -806,6 +831,7 @@ mod tests {
             let moment = Moment {
                 harness: &HARNESS,
                 at_ms: self.now,
+                home: Path::new("/home/dev"),
                 process: Some(&process),
                 alive: &|p| !dead && *p == process,
             };
@@ -1177,6 +1203,20 @@ mod tests {
                 r#"session.started {"source":"resume"}"#,
             ]
         );
+    }
+
+    #[test]
+    fn changed_files_are_named_from_the_repository_else_from_the_home() {
+        let mut bench = Bench::started();
+        bench.state.cwd = Some("/home/dev/proj/sub".to_owned());
+        let changed =
+            || Seen::FilesChanged { paths: ["a.rs", "../b.rs", "/home/dev/c", "/etc/d"].map(str::to_owned).to_vec() };
+        assert_eq!(
+            bench.hook(changed()),
+            [r#"files.changed {"paths":["~/proj/sub/a.rs","~/proj/b.rs","~/c","/etc/d"]}"#]
+        );
+        bench.state.root = Some("/home/dev/proj".to_owned());
+        assert_eq!(bench.hook(changed()), [r#"files.changed {"paths":["sub/a.rs","b.rs","~/c","/etc/d"]}"#]);
     }
 
     #[test]
