@@ -81,6 +81,17 @@ impl<'a> Context<'a> {
     fn adapter(&self, name: &str) -> Option<&'a dyn Adapter> {
         self.adapters.iter().copied().find(|adapter| adapter.harness().name == name)
     }
+
+    /// Who maps what `caller` sends, and the caller's name: its own adapter, else that of the harness whose config it
+    /// borrows.
+    fn mapper(&self, caller: &str, named: &str) -> Option<(&'a dyn Adapter, &'static str)> {
+        if let Some(own) = self.adapter(caller) {
+            return Some((own, own.harness().name));
+        }
+        let lender = self.adapter(named)?;
+        let borrower = lender.harness().borrowers.iter().find(|borrower| borrower.name == caller)?;
+        Some((lender, borrower.name))
+    }
 }
 
 impl std::fmt::Debug for Context<'_> {
@@ -266,13 +277,13 @@ impl<'a> Taker<'a> {
         if caller != header.harness && (self.context.is_wired)(&caller) {
             return Ok(None);
         }
-        let Some(adapter) = self.context.adapter(&caller) else {
+        let Some((adapter, name)) = self.context.mapper(&caller, &header.harness) else {
             return Err((header, Reason::UnknownHarness(caller)));
         };
         let hook = Hook { header, caller, payload };
         match adapter.map(&hook) {
             Ok(mapped) if mapped.seen.is_empty() => Ok(None),
-            Ok(mapped) => Ok(Some(Call { adapter, hook, mapped, unreadable })),
+            Ok(mapped) => Ok(Some(Call { adapter, name, hook, mapped, unreadable })),
             Err(error) => Err((hook.header, unreadable.map_or(Reason::Map(error), Reason::Unreadable))),
         }
     }
@@ -280,7 +291,7 @@ impl<'a> Taker<'a> {
     /// Whose job it is: the session that it names; else the open one of its process and folder; else one that is made
     /// up, the same for every job of that process and folder.
     fn resolve(&mut self, batch: &Batch<'_>, call: &Call<'_>) -> Result<Result<SessionName, Reason>, OutboxError> {
-        let harness = call.harness().name;
+        let harness = call.name;
         if let Some(own) = &call.mapped.session {
             return Ok(Ok(SessionName { id: ids::session_id(harness, own), made_up: false }));
         }
@@ -301,15 +312,18 @@ impl<'a> Taker<'a> {
     }
 
     fn apply(&mut self, batch: &Batch<'_>, job: &str, call: Call<'_>, name: SessionName) -> Result<(), OutboxError> {
-        let Call { adapter, hook, mut mapped, .. } = call;
+        let Call { adapter, name: harness_name, hook, mut mapped, .. } = call;
         let harness = adapter.harness();
         let context = self.context;
-        let loaded = self.load(batch, harness.name, &name.id, resumes(&mapped))?;
+        let loaded = self.load(batch, harness_name, &name.id, resumes(&mapped))?;
         loaded.changed = true;
         let tracked = &mut loaded.tracked;
         tracked.state.id_made_up |= name.made_up;
         if mapped.version.is_none() && tracked.state.version.is_none() {
             read_facts(context, adapter, &mapped, tracked);
+        }
+        if mapped.cwd.is_some() && mapped.cwd != tracked.state.cwd {
+            tracked.state.root = mapped.cwd.as_deref().and_then(repository);
         }
         let moment = Moment {
             harness,
@@ -324,7 +338,7 @@ impl<'a> Taker<'a> {
             let damage = read_transcript(context, adapter, tracked, &moment, &mut drafts);
             batch.lose(Loss::Transcript.name(), damage, context.clock.now_ms())?;
         }
-        loaded.append(context, batch, harness.name, drafts, job)
+        loaded.append(context, batch, harness_name, drafts, job)
     }
 
     /// Lets time pass for a session: heartbeats, and whether its process is gone.
@@ -414,6 +428,8 @@ impl<E: Into<OutboxError>> From<E> for Failed {
 /// One hook call, mapped.
 struct Call<'a> {
     adapter: &'a dyn Adapter,
+    /// `harness.name` of its events: the caller's.
+    name: &'static str,
     hook: Hook,
     mapped: Mapped,
     /// Why nothing of the payload could be read.
@@ -469,6 +485,12 @@ impl Loaded {
 /// A resumed session has a history, whether we hold any of it or not.
 fn resumes(mapped: &Mapped) -> bool {
     mapped.seen.iter().any(|seen| matches!(seen, Seen::SessionStart { source: StartSource::Resume }))
+}
+
+/// The root of the repository that a folder lies in.
+fn repository(cwd: &str) -> Option<String> {
+    let root = Path::new(cwd).ancestors().filter(|dir| dir.is_absolute()).find(|dir| dir.join(".git").exists())?;
+    Some(root.to_string_lossy().into_owned())
 }
 
 /// What the session's own files tell, as long as the version is missing: each time that its transcript has grown, and
