@@ -57,7 +57,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, harnesses: &[&'static Harne
     let Some(call) = Call::parse(args) else { return };
 
     let is_ours = platform::var(WORKER_VAR).is_some();
-    let dirs = if is_ours { None } else { platform::home().map(|home| Dirs::new(platform::var, &home)) };
+    // Where there is neither a home nor a variable there is no place to write: never a made-up one.
+    let dirs = Some(Dirs::new(platform::var, &platform::home().unwrap_or_default()));
+    let dirs = dirs.filter(|dirs| !is_ours && dirs.state.is_absolute());
     // Before the payload is waited for: it is usually on its way.
     let spool = dirs.as_ref().map(Spool::open);
     let mut header = Header {
@@ -155,7 +157,8 @@ fn ready(fd: PollFd<'_>, deadline: Instant) -> bool {
     }
 }
 
-fn start_worker() {
+/// Starts a worker, detached, with nothing of ours but the environment.
+pub fn start_worker() {
     if let Some(program) = platform::exe().map(|exe| worker_of(&exe)) {
         // Where it is missing the job waits for whoever looks next.
         let _ = platform::spawn_detached(program.as_os_str(), &["worker".into()], (WORKER_VAR, "1"));
@@ -205,13 +208,19 @@ impl Call {
 
     /// Starts what stood in the config before us, with the same payload.
     fn start_previous(&self) {
-        let (Some(argument), Some((program, args))) = (&self.argument, self.previous.split_first()) else { return };
-        let argv: Vec<String> = self.previous.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        if owned_argv(&argv).is_some() || platform::var(PREVIOUS_VAR).is_some() {
+        if platform::var(PREVIOUS_VAR).is_some() {
             return;
         }
-        let args: Vec<OsString> = args.iter().chain([argument]).cloned().collect();
-        let _ = platform::spawn_detached(program, &args, (PREVIOUS_VAR, "1"));
+        if let Some((program, args)) = self.previous() {
+            let _ = platform::spawn_detached(program, &args, (PREVIOUS_VAR, "1"));
+        }
+    }
+
+    /// The program that stood in the config before us and its arguments, the payload last; none where it is one of ours.
+    fn previous(&self) -> Option<(&OsStr, Vec<OsString>)> {
+        let (argument, (program, args)) = (self.argument.as_ref()?, self.previous.split_first()?);
+        let argv: Vec<String> = self.previous.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        owned_argv(&argv).is_none().then(|| (program.as_os_str(), args.iter().chain([argument]).cloned().collect()))
     }
 }
 
@@ -314,12 +323,11 @@ mod tests {
 
     #[test]
     fn arguments() {
-        let call = Call { harness: "codex".into(), event: "notify".into(), ..Call::default() };
+        let call = || Call { harness: "codex".into(), event: "notify".into(), ..Call::default() };
         assert_eq!(parse(&[]), None);
         assert_eq!(parse(&["--help"]), None);
         assert_eq!(parse(&["codex"]), Some(Call { harness: "codex".into(), ..Call::default() }));
-        assert_eq!(parse(&["codex", "notify"]), Some(Call { ..call }));
-        let call = || Call { harness: "codex".into(), event: "notify".into(), ..Call::default() };
+        assert_eq!(parse(&["codex", "notify"]), Some(call()));
         assert_eq!(parse(&["codex", "notify", "{}"]), Some(Call { argument: Some("{}".into()), ..call() }));
         assert_eq!(
             parse(&["codex", "notify", "--previous-notify", "say", "--", "x", "--", "{}"]),
@@ -335,6 +343,21 @@ mod tests {
             Some(Call { argument: Some("{}".into()), ..call() }),
             "never closed: nobody to start"
         );
+    }
+
+    #[test]
+    fn the_previous_program_unless_it_is_one_of_ours() {
+        let call = |previous: &[&str], argument: Option<&str>| Call {
+            previous: strings(previous),
+            argument: argument.map(OsString::from),
+            ..Call::default()
+        };
+        assert_eq!(call(&["say", "done"], Some("{}")).previous(), Some((OsStr::new("say"), strings(&["done", "{}"]))));
+        assert_eq!(call(&["say"], None).previous(), None);
+        assert_eq!(call(&[], Some("{}")).previous(), None);
+        assert_eq!(call(&["/b/sessionpipe-hook", "codex", "notify"], Some("{}")).previous(), None);
+        assert_eq!(call(&["/b/sessionpipe", "hook", "codex", "notify"], Some("{}")).previous(), None);
+        assert_eq!(call(&["node", "/h/.sessionpipe/dist/hook.js", "codex"], Some("{}")).previous(), None);
     }
 
     #[test]

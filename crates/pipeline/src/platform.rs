@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::disallowed_methods)]
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -48,14 +48,13 @@ pub fn home() -> Option<PathBuf> {
     var("HOME").map(PathBuf::from).filter(|home| home.is_absolute()).or_else(home_of_user)
 }
 
-/// `/etc/passwd` is read by hand: a static glibc has no name service.
-#[cfg(all(target_os = "linux", target_feature = "crt-static"))]
+/// `/etc/passwd` is read by hand: a static glibc has no name service, and the C library's look-up may ask a network.
+#[cfg(target_os = "linux")]
 fn home_of_user() -> Option<PathBuf> {
-    let uid = rustix::process::getuid().as_raw();
-    home_in(&std::fs::read("/etc/passwd").ok()?, uid)
+    home_in(&std::fs::read("/etc/passwd").ok()?, rustix::process::geteuid().as_raw())
 }
 
-#[cfg(not(all(target_os = "linux", target_feature = "crt-static")))]
+#[cfg(not(target_os = "linux"))]
 fn home_of_user() -> Option<PathBuf> {
     /// What `sysconf(_SC_GETPW_R_SIZE_MAX)` says, and more: an entry is a line.
     const ENTRY: usize = 16 * 1024;
@@ -65,17 +64,17 @@ fn home_of_user() -> Option<PathBuf> {
     let mut found = ptr::null_mut();
     // SAFETY: all pointers are valid for the call, and the buffer's length is its own.
     let home = unsafe {
-        let uid = libc::getuid();
+        let uid = libc::geteuid();
         libc::getpwuid_r(uid, entry.as_mut_ptr(), buffer.as_mut_ptr().cast(), buffer.len(), &raw mut found);
         let entry = found.as_ref()?;
         // SAFETY: a found entry points to strings in `buffer`, which still lives.
-        CStr::from_ptr(entry.pw_dir)
+        std::ffi::CStr::from_ptr(entry.pw_dir)
     };
     absolute(home.to_bytes())
 }
 
 /// The home of a user in the format of passwd(5): `name:password:UID:GID:GECOS:directory:shell`.
-#[cfg(any(test, all(target_os = "linux", target_feature = "crt-static")))]
+#[cfg(target_os = "linux")]
 fn home_in(passwd: &[u8], uid: u32) -> Option<PathBuf> {
     let uid = uid.to_string();
     passwd.split(|byte| *byte == b'\n').find_map(|line| {
@@ -301,7 +300,7 @@ pub fn peak_of_children() -> u64 {
     u64::try_from(peak).unwrap_or(0) * if cfg!(target_vendor = "apple") { 1 } else { 1024 }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

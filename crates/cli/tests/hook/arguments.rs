@@ -1,0 +1,70 @@
+//! What the hook is called with, and what it carries along.
+
+use sessionpipe_core::job::FORMAT;
+use sessionpipe_pipeline::hook::WORKER_VAR;
+use sessionpipe_pipeline::process;
+
+use crate::lab::{Lab, PAYLOAD, feed, silent};
+
+#[test]
+fn the_header_holds_what_only_the_hook_knows() {
+    let lab = Lab::new();
+    let mut command = lab.hook();
+    command.env("CLAUDE_CODE_ENTRYPOINT", "cli").env("API_KEY", "secret");
+    silent(&feed(command, PAYLOAD));
+    let (header, payload) = lab.job();
+    assert_eq!((header.v, header.harness.as_str(), header.event.as_str()), (FORMAT, "claude-code", "Stop"));
+    let work = lab.path("work").canonicalize().expect("it is there");
+    assert_eq!(header.cwd.as_deref(), work.to_str());
+    let parent = header.parents.first().expect("we started it");
+    assert_eq!(parent.pid, std::process::id());
+    assert!(process::alive(parent));
+    assert!(!header.env.contains_key("API_KEY") && !header.env.contains_key("HOME"), "{:?}", header.env);
+    assert_eq!(payload, PAYLOAD);
+}
+
+#[test]
+fn any_arguments_exit_0_in_silence() {
+    for args in [&[][..], &["--help"], &["-h"], &["--version"], &[""], &["claude-code"], &["nobody", "Nothing"]] {
+        let lab = Lab::new();
+        silent(&feed(lab.clean(lab.program(), args), PAYLOAD));
+    }
+}
+
+#[test]
+fn an_argument_is_the_payload_and_stdin_is_left_alone() {
+    let lab = Lab::new();
+    // Nearly as long as Linux lets an argument be.
+    let payload = format!(r#"{{"type":"agent-turn-complete","input-messages":["{}"]}}"#, "x".repeat(130_000));
+    let mut child = lab.clean(lab.program(), ["codex", "notify", &payload]).spawn().expect("it starts");
+    // It would wait for the deadline, and take this for the payload.
+    let stdin = child.stdin.take();
+    let output = crate::lab::finish(child);
+    drop(stdin);
+    silent(&output);
+    let (header, kept) = lab.job();
+    assert_eq!((header.harness.as_str(), header.event.as_str()), ("codex", "notify"));
+    assert!(kept == payload.as_bytes());
+}
+
+/// One more payload of a program that runs the hooks found in Claude Code's settings, and takes silence for a no.
+const CURSOR: &[u8] = br#"{"cursor_version":"3.1","hook_event_name":"beforeShellExecution","command":"ls"}"#;
+
+#[test]
+fn the_real_caller_gets_its_reply() {
+    let lab = Lab::new();
+    let output = feed(lab.clean(lab.program(), ["claude-code", "PreToolUse"]), CURSOR);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), r#"{"permission":"allow"}"#);
+    assert_eq!(lab.job().1, CURSOR);
+}
+
+#[test]
+fn what_our_own_processes_cause_is_dropped_but_answered() {
+    let lab = Lab::new();
+    let mut command = lab.clean(lab.program(), ["claude-code", "PreToolUse"]);
+    command.env(WORKER_VAR, "1");
+    let output = feed(command, CURSOR);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), r#"{"permission":"allow"}"#);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!lab.path("home/.local").exists());
+}
