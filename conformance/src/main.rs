@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod fixtures;
+mod live;
 mod program;
 
 /// Runs every fixture through the real hook path and prints a table; `live` runs the real agents.
@@ -21,12 +22,17 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Live(live::Args),
+    #[command(hide = true)]
+    LiveInside(live::InsideArgs),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Some(command) => match command {},
+        Some(Command::Live(args)) => live::run(&args),
+        Some(Command::LiveInside(args)) => live::run_inside(&args),
         None => fixtures::run(&cli.fixtures),
     };
     match done {

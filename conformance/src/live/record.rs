@@ -1,0 +1,136 @@
+//! A run as a fixture in the project's own format: every hook call in order, and the events that came of them.
+//!
+//! Only a run that passed is written, so what is expected was judged against the scenario's hand-made stream. The home is
+//! the one that fixtures live in, ids are numbered, times are wildcards.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use regex::Regex;
+use serde_json::Value;
+use sessionpipe_core::testing::{Evidence, Expect, FIXTURE_HOME, Fixture, Input, Provenance};
+
+use super::hooks::{Call, Calls};
+use super::session::Plan;
+
+/// Longer texts are no fixture: the scenario with large results is not recorded.
+const LONGEST: usize = 16 * 1024;
+
+/// Variables that hold a secret of the run.
+const SECRET: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "_KEY"];
+
+/// Writes `FOLDER/HARNESS/scenarios/VERSION-SCENARIO.json`.
+///
+/// # Errors
+/// Where it cannot be written, or a call is missing.
+pub fn write(folder: &Path, plan: &Plan, calls: &Calls, events: &[Value]) -> anyhow::Result<()> {
+    anyhow::ensure!(calls.seen == calls.kept.len(), "the worker took a call before it could be kept: record once more");
+    if calls.kept.is_empty() || calls.kept.iter().any(|call| call.payload.len() > LONGEST) {
+        return Ok(());
+    }
+    let fixture = Fixture {
+        provenance: Provenance {
+            kind: Evidence::Recorded,
+            harness_version: plan.version.clone(),
+            how: format!(
+                "the real program against a fake model on loopback, an empty environment and a HOME of its own; \
+                 live scenario {}",
+                plan.scenario.name
+            ),
+        },
+        input: None,
+        inputs: calls.kept.iter().map(|call| input(call, plan)).collect(),
+        expect: Expect { stdout: String::new(), events: events.iter().map(expected).collect() },
+        path: Default::default(),
+    };
+    let text = scrub(&serde_json::to_string_pretty(&fixture)?, &plan.run)?;
+    let path = folder.join(&plan.harness).join("scenarios");
+    fs::create_dir_all(&path)?;
+    let path = path.join(format!("{}-{}.json", plan.version, plan.scenario.name));
+    fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn input(call: &Call, plan: &Plan) -> Input {
+    let text = String::from_utf8_lossy(&call.payload).into_owned();
+    let payload = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    let header = &call.header;
+    let mut argv = vec![header.harness.clone(), header.event.clone()];
+    // What every process of the run has is not the hook's own.
+    let own = |(name, value): &(&String, &String)| !plan.env.contains(&((*name).clone(), (*value).clone()));
+    let env = header.env.iter().filter(own).map(|(name, value)| {
+        let secret = SECRET.iter().any(|end| name.ends_with(end));
+        (name.clone(), if secret { "LAB-REMOVED".to_owned() } else { value.clone() })
+    });
+    // A notice comes as an argument: its payload names no event.
+    let stdin = if payload.get("hook_event_name").is_some() || payload.is_string() {
+        payload
+    } else {
+        argv.push(payload.to_string());
+        Value::Null
+    };
+    Input { argv, env: env.collect(), cwd: header.cwd.clone(), stdin, files: BTreeMap::new() }
+}
+
+/// What a fixture compares of an event.
+fn expected(event: &Value) -> Value {
+    let mut data = event["data"].clone();
+    if let Some(ms) = data.get_mut("ms") {
+        *ms = "*".into();
+    }
+    let mut harness = serde_json::json!({"name": event["harness"]["name"]});
+    if let Some(native) = event["harness"].get("event") {
+        harness["event"] = native.clone();
+    }
+    serde_json::json!({"type": event["type"], "data": data, "harness": harness, "session": {"id": event["session"]["id"]}})
+}
+
+/// Puts the fixtures' home in place of the run's, also where a harness spells a path with dashes, and numbers the UUIDs;
+/// their version and variant stay.
+fn scrub(text: &str, run: &Path) -> anyhow::Result<String> {
+    let home = Plan::home(run);
+    let home = home.to_string_lossy();
+    let dashes = |path: &str| path.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let run = run.to_string_lossy();
+    let text = text
+        .replace(&*home, FIXTURE_HOME)
+        .replace(&dashes(&home), &dashes(FIXTURE_HOME))
+        .replace(&*run, "/opt/lab/run")
+        .replace(&dashes(&run), &dashes("/opt/lab/run"));
+    let uuid = Regex::new(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{12}")?;
+    let mut known: Vec<String> = Vec::new();
+    let numbered = uuid.replace_all(&text, |found: &regex::Captures<'_>| {
+        let number = known.iter().position(|id| *id == found[0]).unwrap_or_else(|| {
+            known.push(found[0].to_owned());
+            known.len() - 1
+        }) + 1;
+        format!("00000000-0000-{}000-{}000-{number:012}", &found[1], &found[2])
+    });
+    Ok(numbered.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn home_and_ids_are_scrubbed_and_stay_apart() {
+        let text = r#""/tmp/r1/home/proj" "-tmp-r1-home-proj" "/tmp/r1/tmp" 01a22b7c-9949-72e1-9862-16510da6ef79 9a6fbd55-74c3-4cbe-8ed8-2bbe5a7383ba 01a22b7c-9949-72e1-9862-16510da6ef79"#;
+        assert_eq!(
+            scrub(text, Path::new("/tmp/r1")).expect("a text"),
+            r#""/home/dev/proj" "-home-dev-proj" "/opt/lab/run/tmp" 00000000-0000-7000-9000-000000000001 00000000-0000-4000-8000-000000000002 00000000-0000-7000-9000-000000000001"#
+        );
+    }
+
+    #[test]
+    fn an_expected_event_has_no_times() {
+        let event = serde_json::json!({"id": "x", "time": "t", "type": "tool.ended", "harness": {"name": "h", "version": "1", "event": "E"},
+            "session": {"id": "s", "seq": 3}, "data": {"ms": 12, "ok": true}});
+        assert_eq!(
+            expected(&event),
+            serde_json::json!({"type": "tool.ended", "data": {"ms": "*", "ok": true},
+            "harness": {"name": "h", "event": "E"}, "session": {"id": "s"}})
+        );
+    }
+}
