@@ -1,0 +1,123 @@
+//! One module per command: its arguments, whose comments are the help, and the function that runs it.
+
+pub mod completions;
+pub mod demo;
+pub mod doctor;
+pub mod flush;
+pub mod hook;
+pub mod install;
+pub mod status;
+pub mod tail;
+pub mod uninstall;
+pub mod worker;
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::error::{CommandError, Exit, Outcome};
+use crate::out::Out;
+
+/// One stream of events from all your coding agents.
+///
+/// sessionpipe wires itself into the coding agents on this machine, turns what their hooks report into one stream of
+/// events, and keeps it here until you point it somewhere. It never gets in the way of an agent, and takes back every
+/// byte that it wrote.
+#[derive(Debug, Parser)]
+#[command(name = "sessionpipe", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 something needs attention, 2 wrong usage, 3 `install --check` found \
+                        changes.\nStart with: sessionpipe install --dry-run")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Every command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Wire the agents on this machine
+    Install(install::Args),
+    /// Take everything back out of the agents' configs
+    Uninstall(uninstall::Args),
+    /// What an agent runs; always exits 0
+    Hook(hook::Args),
+    /// Show events
+    Tail(tail::Args),
+    /// Take all waiting hook calls into the outbox now
+    Flush(flush::Args),
+    /// Show what is wired, and when each agent was last heard of
+    Status(status::Args),
+    /// Find out why an agent is silent, and what to do
+    Doctor(doctor::Args),
+    /// Replay a recorded session in a throwaway home and show its events
+    Demo(demo::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Take waiting hook calls into the outbox until there is nothing to do
+    #[command(hide = true)]
+    Worker(worker::Args),
+}
+
+/// Runs a command line (but for `hook`, which is dispatched before).
+#[must_use]
+pub fn run(args: Vec<OsString>) -> Exit {
+    if let Some(help) = help(&args) {
+        return printed(help.ansi().to_string().as_str());
+    }
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        // Help and version are errors in clap's eyes.
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Success };
+            let _ = error.print();
+            return exit;
+        }
+    };
+    let host = match crate::host::host() {
+        Ok(host) => host,
+        Err(error) => return error.report(&Out::plain()),
+    };
+    let out = Out::new(&host.home);
+    let outcome: Outcome = match cli.command {
+        Command::Install(args) => install::run(&args, &host, &out),
+        Command::Uninstall(args) => uninstall::run(&args, &host, &out),
+        Command::Hook(_) => Ok(Exit::Success),
+        Command::Tail(args) => tail::run(&args, &host, &out),
+        Command::Flush(args) => flush::run(&args, &host, &out),
+        Command::Status(args) => status::run(&args, &host, &out),
+        Command::Doctor(args) => doctor::run(&args, &host, &out),
+        Command::Demo(args) => demo::run(&args, &host, &out),
+        Command::Completions(args) => completions::run(&args, &out),
+        Command::Worker(args) => worker::run(&args, &host),
+    };
+    outcome.unwrap_or_else(|error: CommandError| error.report(&out))
+}
+
+/// The help of the command that is named, when `--help` stands anywhere: whatever else the line says, it only asks.
+fn help(args: &[OsString]) -> Option<clap::builder::StyledStr> {
+    let words: Vec<&str> = args.iter().skip(1).map_while(|arg| arg.to_str().filter(|arg| *arg != "--")).collect();
+    let long = words.contains(&"--help");
+    if !long && !words.contains(&"-h") {
+        return None;
+    }
+    let mut cli = Cli::command();
+    cli.build();
+    let named = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+    // An unknown command is an error all the same.
+    if !named.is_empty() && cli.find_subcommand(named).is_none() {
+        return None;
+    }
+    let command = match cli.find_subcommand_mut(named) {
+        Some(command) => command,
+        None => &mut cli,
+    };
+    Some(if long { command.render_long_help() } else { command.render_help() })
+}
+
+fn printed(text: &str) -> Exit {
+    use std::io::Write as _;
+    // Nobody is left to tell when stdout is closed.
+    let _ = anstream::stdout().write_all(text.as_bytes());
+    Exit::Success
+}

@@ -1,0 +1,534 @@
+//! `sessionpipe doctor`
+
+use std::io;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::event::rfc3339;
+use sessionpipe_core::host::{Dirs, Host};
+use sessionpipe_installer::WiredState;
+use sessionpipe_pipeline::losses;
+use sessionpipe_pipeline::outbox::{LossCount, Quarantined, Reader, Stats};
+
+use crate::commands::status::state_text;
+use crate::error::{CommandError, Exit, Outcome};
+use crate::health::{Health, Wired, health};
+use crate::latency::{Latency, measure};
+use crate::out::{Out, Role, bytes, cell, clean, count, span, thousands};
+use crate::registry;
+
+/// Find out why an agent is silent, and what to do.
+///
+/// For each agent: what is wired, whether the file still holds it, what switches its hooks off, whether its sessions go
+/// on without a word of it here. Then how long a hook takes on this machine, what was lost, and what could not be read.
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = "Examples:\n  sessionpipe doctor\n  sessionpipe doctor --quarantine        what arrived and could not be used, and \
+                        why\n  sessionpipe doctor --json | jq '.harnesses[] | select(.attention)'\n\n\
+                        Exit codes: 0 all is well, 1 something needs attention.")]
+pub struct Args {
+    /// Show what arrived and could not be used, and why
+    #[arg(long)]
+    pub quarantine: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Session files are written a little after the last hook: so much later is no sign of silence, in milliseconds.
+const GRACE_MS: i64 = 2 * 60 * 1000;
+
+/// A hook call that waits longer than this for a worker has none, in milliseconds.
+const WAITING_MS: u128 = 60 * 1000;
+
+/// Runs it.
+///
+/// # Errors
+/// When the manifest cannot be used, or stdout cannot be written.
+pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
+    let outbox = Reader::open(&host.dirs.outbox());
+    let reader = outbox.as_ref().ok().and_then(Option::as_ref);
+    if args.quarantine && !args.json {
+        out.print(&render_quarantine(&reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(), out))?;
+        return Ok(Exit::Success);
+    }
+    let diagnoses: Vec<Diagnosis> =
+        health(&registry::adapters(), reader, host)?.iter().map(|health| diagnose(health, host, out)).collect();
+    let store = Store::look(&outbox, host)?;
+    let latency = measure(host);
+    let uneasy: Vec<&str> = diagnoses.iter().filter(|d| d.attention).map(|d| d.harness).chain(store.uneasy()).collect();
+    if args.json {
+        let quarantine = if args.quarantine { store.quarantine.iter().map(QuarantinedDocument::from).collect() } else { Vec::new() };
+        out.json(&Document::new(&uneasy, diagnoses.iter().collect(), &store, latency.as_ref(), quarantine, host))?;
+    } else {
+        out.print(&render(&diagnoses, &store, latency.as_ref(), host, out))?;
+        out.print(&match uneasy.as_slice() {
+            [] => out.paint(Role::Good, "all is well") + "\n",
+            uneasy => format!("{}\n", out.paint(Role::Warn, &format!("needs attention: {}", uneasy.join(", ")))),
+        })?;
+    }
+    Ok(if uneasy.is_empty() { Exit::Success } else { Exit::Attention })
+}
+
+/// What is to say of one harness.
+struct Diagnosis {
+    harness: &'static str,
+    state: State,
+    /// Whether the person has to do something.
+    attention: bool,
+    /// One line.
+    summary: String,
+    /// The likely causes, the likeliest first.
+    findings: Vec<Finding>,
+    last_event_ms: Option<i64>,
+}
+
+/// How a harness does, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    /// Wired, and nothing speaks against it.
+    Ok,
+    /// Its hooks run, but not all or not as they should.
+    Warning,
+    /// Wired, and no event arrives, or none can.
+    Silent,
+    /// Our hooks were there and are gone.
+    Gone,
+    /// Something of ours is there, but not as it must be.
+    Stale,
+    /// A file cannot be read or edited.
+    Refused,
+    /// It is here and was never wired.
+    NotWired,
+    /// It is not on this machine.
+    NotFound,
+}
+
+impl State {
+    const fn text(self) -> (Role, &'static str) {
+        match self {
+            Self::Ok => (Role::Good, "ok"),
+            Self::Warning => (Role::Warn, "warning"),
+            Self::Silent => (Role::Bad, "silent"),
+            Self::Gone => (Role::Bad, "gone"),
+            Self::Stale => (Role::Warn, "stale"),
+            Self::Refused => (Role::Bad, "refused"),
+            Self::NotWired => (Role::Faint, "not wired"),
+            Self::NotFound => (Role::Faint, "not found"),
+        }
+    }
+}
+
+fn diagnose(health: &Health, host: &Host, out: &Out) -> Diagnosis {
+    let harness = health.adapter.harness().name;
+    let install = format!("sessionpipe install --harness {harness}");
+    let plain = |state, summary: String, fix: Option<String>| Diagnosis {
+        harness,
+        state,
+        attention: false,
+        summary,
+        findings: fix.map(|fix| finding(Level::Note, None, String::new(), Some(fix))).into_iter().collect(),
+        last_event_ms: health.last_heard_ms(),
+    };
+    if health.wired() == Wired::Not {
+        return match health.found {
+            None => plain(State::NotFound, format!("{} is not on this machine", health.adapter.harness().product), None),
+            Some(_) => plain(State::NotWired, "no hook of ours is in its config".to_owned(), Some(install)),
+        };
+    }
+    let of_files = files(health, &install, out);
+    let silence = silence(health, host);
+    let mut checked = health.adapter.check(host);
+    checked.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    let mut findings: Vec<Finding> = silence.clone().into_iter().collect();
+    findings.extend(of_files.iter().map(|(_, finding)| finding.clone()));
+    findings.extend(checked);
+    if silence.is_some() && findings.len() == 1 {
+        let text = "sessions that were open before the install keep the hooks that they began with".to_owned();
+        findings.push(finding(Level::Note, None, text, Some(format!("close and restart {}", health.adapter.harness().product))));
+    }
+    let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Note);
+    let state = match (of_files.first(), worst) {
+        (Some((state, _)), _) => *state,
+        (None, Level::Problem) => State::Silent,
+        (None, Level::Warning) => State::Warning,
+        (None, Level::Note) => State::Ok,
+    };
+    let places = count(health.files.iter().filter(|file| file.handlers > 0).count(), "file");
+    let last = match health.last_heard_ms() {
+        Some(ms) => format!("last event {} ago", span(host.now_ms - ms)),
+        None => "no event yet".to_owned(),
+    };
+    let summary = format!("{} in {places}, {last}", count(health.handlers(), "hook"));
+    Diagnosis { harness, state, attention: worst > Level::Note, summary, findings, last_event_ms: health.last_heard_ms() }
+}
+
+fn finding(level: Level, file: Option<&Path>, text: String, fix: Option<String>) -> Finding {
+    Finding { level, file: file.map(Path::to_owned), text, fix }
+}
+
+/// What is wrong with the files, the worst first.
+fn files(health: &Health, install: &str, out: &Out) -> Vec<(State, Finding)> {
+    let product = health.adapter.harness().product;
+    let mut found = Vec::new();
+    for file in &health.files {
+        let (state, level, fix) = match &file.state {
+            WiredState::Wired if file.dead.is_empty() => continue,
+            WiredState::Wired => (State::Silent, Level::Problem, install.to_owned()),
+            WiredState::Gone { .. } => (State::Gone, Level::Problem, format!("close {product}, then: {install}")),
+            WiredState::Refused(_) => (State::Refused, Level::Problem, format!("mend the file, then: {install}")),
+            WiredState::Stale(_) if !file.dead.is_empty() => (State::Silent, Level::Problem, install.to_owned()),
+            WiredState::Stale(_) | WiredState::Missing => (State::Stale, Level::Warning, install.to_owned()),
+        };
+        let text = format!("{}: {}", out.path(&file.path), state_text(file).1);
+        found.push((state, finding(level, Some(&file.path), text, Some(fix))));
+    }
+    found.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.level));
+    found
+}
+
+/// The receipt check: sessions were written since the install, but nothing arrived.
+fn silence(health: &Health, host: &Host) -> Option<Finding> {
+    let installed = health.installed_ms()?;
+    let heard = health.last_heard_ms();
+    let silent_since = heard.map_or(installed, |heard| heard.max(installed));
+    let sessions = health.adapter.sessions(host);
+    let written = sessions.iter().filter(|session| session.modified_ms > silent_since + GRACE_MS).count();
+    // One session may be running without its hooks; two are a pattern. One is enough where nothing ever arrived.
+    if written < if heard.is_some() { 2 } else { 1 } {
+        return None;
+    }
+    let day = rfc3339(installed).split('T').next().unwrap_or_default().to_owned();
+    let written = format!("{} written since", count(written, "session"));
+    let text = match heard.filter(|heard| *heard > installed) {
+        Some(heard) => format!("the last event arrived {} ago; {written}", span(host.now_ms - heard)),
+        None => format!("{} wired on {day}; {written}, no event arrived", count(health.handlers(), "hook")),
+    };
+    Some(finding(Level::Problem, None, text, None))
+}
+
+/// What the state folder holds.
+struct Store {
+    /// Why the outbox cannot be read.
+    error: Option<String>,
+    stats: Option<Stats>,
+    losses: Vec<LossCount>,
+    /// What hooks could not keep, not taken by a worker yet.
+    untaken: Vec<(&'static str, u64)>,
+    quarantine: Vec<Quarantined>,
+    /// Hook calls that wait, and for how long the oldest, in milliseconds.
+    waiting: (usize, u128),
+}
+
+impl Store {
+    fn look(outbox: &Result<Option<Reader>, sessionpipe_pipeline::outbox::OutboxError>, host: &Host) -> Result<Self, CommandError> {
+        let reader = outbox.as_ref().ok().and_then(Option::as_ref);
+        Ok(Self {
+            error: outbox.as_ref().err().map(|error| error.to_string()),
+            stats: reader.map(Reader::stats).transpose().map_err(CommandError::failed)?,
+            losses: reader.map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
+            untaken: losses::read(&host.dirs).map(|l| l.iter().map(|(r, n)| (r.as_str(), n)).collect()).unwrap_or_default(),
+            quarantine: reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
+            waiting: waiting(&host.dirs).unwrap_or_default(),
+        })
+    }
+
+    fn uneasy(&self) -> Option<&'static str> {
+        let stuck = self.waiting.1 > WAITING_MS;
+        (self.error.is_some() || stuck || !self.untaken.is_empty()).then_some("the outbox")
+    }
+}
+
+/// Hook calls that wait in the spool, and for how long the oldest. Looks, and makes nothing.
+fn waiting(dirs: &Dirs) -> io::Result<(usize, u128)> {
+    let mut jobs = 0;
+    let mut oldest = 0;
+    for entry in std::fs::read_dir(dirs.spool())? {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|extension| extension == "job") {
+            jobs += 1;
+            let age = entry.metadata()?.modified()?.elapsed().unwrap_or_default();
+            oldest = oldest.max(age.as_millis());
+        }
+    }
+    Ok((jobs, oldest))
+}
+
+fn render(diagnoses: &[Diagnosis], store: &Store, latency: Option<&Latency>, host: &Host, out: &Out) -> String {
+    let name = diagnoses.iter().map(|d| d.harness.len()).max().unwrap_or(0).max("outbox".len());
+    let row = |title: &str, text: &str| format!("{}{}  {}\n", out.paint(Role::Name, title), " ".repeat(name - title.len()), out.wrap(text, name + 2));
+    let mut text = String::new();
+    text.push_str(&row("hook", &latency.map_or_else(|| "could not be measured here".to_owned(), Latency::to_string)));
+    for diagnosis in diagnoses {
+        text.push_str(&diagnosis.render(name, host, out));
+    }
+    text.push_str(&row("outbox", &store.text(host)));
+    if host.dirs.redirected {
+        let note = format!("SESSIONPIPE_HOME moves our folders to {}; hooks of an agent that was started without it write elsewhere", out.path(&host.dirs.state));
+        text.push_str(&row("state", &note));
+    }
+    text
+}
+
+impl Diagnosis {
+    fn render(&self, name: usize, host: &Host, out: &Out) -> String {
+        /// Columns of the longest word for a state.
+        const STATE: usize = 9;
+        let (role, word) = self.state.text();
+        let indent = name + 2 + STATE + 2;
+        let space = " ".repeat(indent);
+        let mut text = format!(
+            "{}{}  {}{}  {}\n",
+            out.paint(Role::Name, self.harness),
+            " ".repeat(name - self.harness.len()),
+            out.paint(role, word),
+            " ".repeat(STATE - word.len()),
+            out.wrap(&clean(&self.summary), indent),
+        );
+        for finding in &self.findings {
+            if !finding.text.is_empty() {
+                text.push_str(&format!("{space}{}\n", out.wrap(&clean(&located(finding, host)), indent)));
+            }
+            if let Some(fix) = &finding.fix {
+                text.push_str(&format!("{space}{} {}\n", out.paint(Role::Warn, "→"), out.wrap(&clean(fix), indent + 2)));
+            }
+        }
+        text
+    }
+}
+
+/// What was found, with its file where the sentence does not say it.
+fn located(finding: &Finding, host: &Host) -> String {
+    match &finding.file {
+        Some(file) => {
+            let path = host.tilde(file);
+            let said = finding.text.contains(&path) || finding.text.contains(&file.display().to_string());
+            if said { finding.text.clone() } else { format!("{path}: {}", finding.text) }
+        }
+        None => finding.text.clone(),
+    }
+}
+
+impl Store {
+    fn text(&self, host: &Host) -> String {
+        if let Some(error) = &self.error {
+            return error.clone();
+        }
+        let mut parts = Vec::new();
+        match &self.stats {
+            Some(stats) => {
+                let oldest = stats.oldest_ms.map(|ms| format!(", oldest {} ago", span(host.now_ms - ms))).unwrap_or_default();
+                let events = if stats.events == 1 { "1 event".to_owned() } else { format!("{} events", thousands(stats.events)) };
+                parts.push(format!("{events}, {}{oldest}", bytes(stats.bytes)));
+            }
+            None => parts.push("empty".to_owned()),
+        }
+        let lost = self.losses.iter().map(|loss| (loss.kind.as_str(), loss.count));
+        let lost: Vec<String> =
+            lost.chain(self.untaken.iter().copied()).map(|(kind, n)| format!("{} lost ({kind})", thousands(n))).collect();
+        parts.push(if lost.is_empty() { "nothing lost".to_owned() } else { lost.join(", ") });
+        if !self.quarantine.is_empty() {
+            let payloads = count(self.quarantine.len(), "payload");
+            parts.push(format!("{payloads} in quarantine (sessionpipe doctor --quarantine)"));
+        }
+        if self.waiting.0 > 0 {
+            parts.push(format!("{} waiting → sessionpipe flush", count(self.waiting.0, "hook call")));
+        }
+        parts.join("; ")
+    }
+}
+
+fn render_quarantine(quarantine: &[Quarantined], out: &Out) -> String {
+    if quarantine.is_empty() {
+        return "Nothing is in quarantine.\n".to_owned();
+    }
+    let mut table = crate::out::Table::default();
+    for payload in quarantine {
+        table.row([
+            cell(Role::Faint, rfc3339(payload.at_ms)),
+            cell(Role::Name, &payload.harness),
+            cell(Role::Plain, &payload.event),
+            cell(Role::Warn, &payload.reason),
+            cell(Role::Faint, &payload.payload),
+        ]);
+    }
+    table.render(out)
+}
+
+/// What `doctor --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "sessionpipe doctor --json")]
+pub struct Document {
+    /// The version of this format.
+    version: u32,
+    /// What needs attention; empty when all is well.
+    attention: Vec<String>,
+    /// How long a hook takes here; null when it could not be measured.
+    hook: Option<LatencyDocument>,
+    harnesses: Vec<HarnessDocument>,
+    outbox: OutboxDocument,
+    /// Whether `SESSIONPIPE_HOME` moves our folders.
+    redirected: bool,
+    /// With `--quarantine`: what arrived and could not be used.
+    quarantine: Vec<QuarantinedDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct LatencyDocument {
+    runs: usize,
+    /// Microseconds.
+    p50_us: u64,
+    /// Microseconds.
+    p95_us: u64,
+    /// The same for starting `/bin/true`.
+    baseline_p50_us: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct HarnessDocument {
+    /// `harness.name`
+    name: &'static str,
+    state: State,
+    attention: bool,
+    summary: String,
+    /// When anything of it last arrived, RFC 3339; null when never.
+    last_event: Option<String>,
+    findings: Vec<FindingDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FindingDocument {
+    level: LevelDocument,
+    /// The file that it is about.
+    file: Option<String>,
+    text: String,
+    /// What the person can do.
+    fix: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum LevelDocument {
+    /// Good to know.
+    Note,
+    /// Hooks run, but not all or not as they should.
+    Warning,
+    /// Hooks are silent.
+    Problem,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct OutboxDocument {
+    /// Why it cannot be read; null when it can.
+    error: Option<String>,
+    events: u64,
+    bytes: u64,
+    /// RFC 3339; null when there is no event.
+    oldest: Option<String>,
+    quarantined: usize,
+    /// Hook calls that no worker has taken yet.
+    waiting: usize,
+    /// What was lost, and why.
+    losses: Vec<LossDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct LossDocument {
+    kind: String,
+    count: u64,
+    /// RFC 3339; null when it is not known.
+    last: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct QuarantinedDocument {
+    job: String,
+    /// RFC 3339.
+    at: String,
+    harness: String,
+    event: String,
+    reason: String,
+    /// Redacted; long texts are replaced by their size.
+    payload: String,
+}
+
+impl From<&Quarantined> for QuarantinedDocument {
+    fn from(payload: &Quarantined) -> Self {
+        Self {
+            job: payload.job.clone(),
+            at: rfc3339(payload.at_ms),
+            harness: payload.harness.clone(),
+            event: payload.event.clone(),
+            reason: payload.reason.clone(),
+            payload: payload.payload.clone(),
+        }
+    }
+}
+
+impl From<&Diagnosis> for HarnessDocument {
+    fn from(diagnosis: &Diagnosis) -> Self {
+        let finding = |finding: &Finding| FindingDocument {
+            level: match finding.level {
+                Level::Note => LevelDocument::Note,
+                Level::Warning => LevelDocument::Warning,
+                Level::Problem => LevelDocument::Problem,
+            },
+            file: finding.file.as_ref().map(|file| file.display().to_string()),
+            text: finding.text.clone(),
+            fix: finding.fix.clone(),
+        };
+        Self {
+            name: diagnosis.harness,
+            state: diagnosis.state,
+            attention: diagnosis.attention,
+            summary: diagnosis.summary.clone(),
+            last_event: diagnosis.last_event_ms.map(rfc3339),
+            findings: diagnosis.findings.iter().map(finding).collect(),
+        }
+    }
+}
+
+impl Document {
+    fn new(
+        attention: &[&str],
+        diagnoses: Vec<&Diagnosis>,
+        store: &Store,
+        latency: Option<&Latency>,
+        quarantine: Vec<QuarantinedDocument>,
+        host: &Host,
+    ) -> Self {
+        let micros = |duration: std::time::Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let stored = store.losses.iter().map(|loss| LossDocument {
+            kind: loss.kind.clone(),
+            count: loss.count,
+            last: Some(rfc3339(loss.last_ms)),
+        });
+        let untaken =
+            store.untaken.iter().map(|(kind, count)| LossDocument { kind: (*kind).to_owned(), count: *count, last: None });
+        let stats = store.stats.clone().unwrap_or_default();
+        Self {
+            version: 1,
+            attention: attention.iter().map(|what| (*what).to_owned()).collect(),
+            hook: latency.map(|latency| LatencyDocument {
+                runs: latency.runs,
+                p50_us: micros(latency.p50),
+                p95_us: micros(latency.p95),
+                baseline_p50_us: micros(latency.baseline),
+            }),
+            harnesses: diagnoses.into_iter().map(HarnessDocument::from).collect(),
+            outbox: OutboxDocument {
+                error: store.error.clone(),
+                events: stats.events,
+                bytes: stats.bytes,
+                oldest: stats.oldest_ms.map(rfc3339),
+                quarantined: store.quarantine.len(),
+                waiting: store.waiting.0,
+                losses: stored.chain(untaken).collect(),
+            },
+            redirected: host.dirs.redirected,
+            quarantine,
+        }
+    }
+}

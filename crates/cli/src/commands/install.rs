@@ -1,0 +1,149 @@
+//! `sessionpipe install`
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sessionpipe_core::adapter::Adapter;
+use sessionpipe_core::host::Host;
+use sessionpipe_installer::{HarnessInput, entries_to_paste, plan_install};
+
+use crate::error::{CommandError, Exit, Outcome};
+use crate::out::{Out, Role};
+use crate::plan_view::{Mode, carry_out};
+use crate::select;
+
+/// Wire the agents on this machine.
+///
+/// Shows what would change in which file, as a diff, asks once, and then does exactly that. Whatever is not ours stays
+/// as it is, byte for byte. A file that cannot be edited safely is left alone and named; the others are wired all the
+/// same. Run it again at any time: it changes nothing that is right.
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = "Examples:\n  sessionpipe install --dry-run              see what would change; nothing is touched\n  \
+                        sessionpipe install --yes                  without a question, as in a script\n  \
+                        sessionpipe install --harness codex        only this agent\n  \
+                        sessionpipe install --check                in a script: 0 is up to date, 3 is not\n  \
+                        sessionpipe install --print                the entries, to paste by hand\n\n\
+                        Exit codes: 0 done, 1 a file was refused or failed while the others were done, 2 nobody could be \
+                        asked, 3 --check found changes.")]
+pub struct Args {
+    /// Show the plan and touch nothing at all
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Only say whether something would change: exit 0 when not, 3 when so
+    #[arg(long)]
+    pub check: bool,
+    /// Print the entries, to paste them by hand
+    #[arg(long)]
+    pub print: bool,
+    /// Only this agent (can be given more than once)
+    #[arg(long, value_name = "NAME")]
+    pub harness: Vec<String>,
+    /// Print JSON: the plan, or with --yes the receipt
+    #[arg(long)]
+    pub json: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Wire the named agents even where they are not found
+    #[arg(long, requires = "harness")]
+    pub force: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a harness is unknown or not there, the manifest cannot be used, or nothing could be written.
+pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
+    let adapters = select::adapters(&args.harness)?;
+    let (found, missing) = select::found(&adapters, host);
+    if args.print {
+        let here = found.iter().map(|(adapter, _)| *adapter).collect();
+        return print(if args.harness.is_empty() { here } else { adapters }, args.json, host, out);
+    }
+    if !args.harness.is_empty() && !missing.is_empty() && !args.force {
+        let error = anyhow::anyhow!("not found here: {}", missing.join(", "));
+        return Err(looked_for(CommandError::failed(error), &adapters, &missing, host, out)
+            .hint("to wire it all the same, add --force"));
+    }
+    if found.is_empty() && !args.force && !args.json {
+        return nothing_found(&adapters, &missing, host, out);
+    }
+    let mut inputs: Vec<_> =
+        found.into_iter().map(|(adapter, found)| HarnessInput { adapter, found }).collect();
+    if args.force {
+        let absent = adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name));
+        inputs.extend(absent.map(|adapter| HarnessInput { adapter: *adapter, found: Default::default() }));
+    }
+    let plan = plan_install(host, &inputs).map_err(CommandError::failed)?;
+    let mode = match args {
+        Args { check: true, .. } => Mode::Check,
+        Args { dry_run: true, .. } => Mode::DryRun,
+        Args { yes: true, .. } => Mode::Yes,
+        _ => Mode::Ask,
+    };
+    carry_out(&plan, mode, args.json, host, out)
+}
+
+fn nothing_found(adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: &Out) -> Outcome {
+    let mut text = "No agent was found on this machine.\n".to_owned();
+    for hint in looked_for(CommandError::failed(anyhow::anyhow!("")), adapters, missing, host, out).hints {
+        text.push_str(&format!("  {} {hint}\n", out.paint(Role::Faint, "=")));
+    }
+    text.push_str("Nothing to do. To see it work without one: sessionpipe demo\n");
+    out.print(&text)?;
+    Ok(Exit::Success)
+}
+
+/// Adds, for each harness that is not there, where it was looked for.
+fn looked_for(mut error: CommandError, adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: &Out) -> CommandError {
+    for adapter in adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name)) {
+        let mut dirs: Vec<String> = adapter.wiring(host).iter().filter_map(|w| Some(out.path(w.file()?.parent()?))).collect();
+        dirs.dedup();
+        error = error.hint(format!("{}: looked for {}", adapter.harness().product, dirs.join(", ")));
+    }
+    error
+}
+
+/// What `install --print --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "sessionpipe install --print --json")]
+pub struct Pastes {
+    /// The version of this format.
+    version: u32,
+    /// What to paste where.
+    entries: Vec<PasteDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct PasteDocument {
+    /// `harness.name`
+    harness: &'static str,
+    /// The file to paste it into.
+    path: String,
+    /// The entries.
+    text: String,
+}
+
+fn print(adapters: Vec<&dyn Adapter>, json: bool, host: &Host, out: &Out) -> Outcome {
+    let mut entries = Vec::new();
+    for adapter in adapters {
+        let harness = adapter.harness().name;
+        entries.extend(entries_to_paste(host, adapter).into_iter().map(|paste| (harness, paste)));
+    }
+    if json {
+        let entries = entries
+            .into_iter()
+            .map(|(harness, paste)| PasteDocument { harness, path: paste.path.display().to_string(), text: paste.text })
+            .collect();
+        out.json(&Pastes { version: 1, entries })?;
+    } else {
+        for (index, (harness, paste)) in entries.iter().enumerate() {
+            let before = if index > 0 { "\n" } else { "" };
+            let title = out.paint(Role::Name, &format!("# {harness}: into {}", out.path(&paste.path)));
+            out.print(&format!("{before}{title}\n{}\n", paste.text.trim_end()))?;
+        }
+    }
+    for (from, to) in &host.program.copies {
+        out.complain(&format!("note: first copy {} to {}\n", out.path(from), out.path(to)));
+    }
+    Ok(Exit::Success)
+}
