@@ -1,1 +1,216 @@
-//! edit
+//! One file's edits, in order: what must be true of it, applied to its text.
+
+use json_patch::Patch;
+use json_patch::jsonptr::PointerBuf;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sessionpipe_core::wiring::{HookEntry, Wiring};
+
+use crate::json::{self, Hooks};
+use crate::refusal::Refusal;
+use crate::splice::split_bom;
+use crate::status::Fault;
+use crate::toml;
+
+/// One thing that must be true of a file, or no longer be true.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// See [`Wiring::HookEntries`]; no entries: all of ours go.
+    Hooks { at: Vec<String>, entries: Vec<HookEntry>, jsonc: bool },
+    /// See [`Wiring::TopLevelToml`]; no argv: ours goes, and what it chained comes back.
+    TopLevel { key: String, argv: Option<Vec<String>> },
+    /// See [`Wiring::AbsentTomlHooks`].
+    AbsentTomlHooks,
+}
+
+/// How to undo a step without its adapter; a part of the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Undo {
+    /// Handlers of ours in a JSON document.
+    Hooks {
+        /// The keys that lead to the map of events.
+        at: Vec<String>,
+    },
+    /// A key of a TOML document.
+    TopLevel {
+        /// The key.
+        key: String,
+    },
+}
+
+/// Which containers go when the last handler of ours in them goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Containers {
+    /// Every one.
+    All,
+    /// Those that we made, as JSON pointers.
+    Only(Vec<String>),
+}
+
+impl Containers {
+    pub(crate) fn may_remove(&self, pointer: &PointerBuf) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(ours) => ours.iter().any(|p| p == pointer.as_str()),
+        }
+    }
+}
+
+/// How many handlers an edit concerns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) added: usize,
+    pub(crate) updated: usize,
+    pub(crate) removed: usize,
+}
+
+/// What an edit makes of a text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Edited {
+    pub(crate) text: String,
+    pub(crate) patch: Patch,
+    pub(crate) tally: Tally,
+    /// What else to say, e.g. that an argv is chained.
+    pub(crate) remarks: Vec<String>,
+    /// Containers that the edit made, as JSON pointers.
+    pub(crate) created: Vec<String>,
+    /// Containers that held nothing but handlers of ours that go.
+    pub(crate) emptied: Vec<String>,
+    /// What was not as it must be.
+    pub(crate) faults: Vec<Fault>,
+    /// The programs that handlers of ours named before.
+    pub(crate) programs: Vec<String>,
+    /// How many handlers of ours there were before.
+    pub(crate) handlers: usize,
+}
+
+impl Step {
+    /// What an adapter wants of a file; `None` for what is no edit.
+    pub(crate) fn install(wiring: &Wiring) -> Option<Self> {
+        match wiring {
+            Wiring::HookEntries { at, entries, jsonc, .. } => Some(Self::Hooks {
+                at: at.iter().map(|key| (*key).to_owned()).collect(),
+                entries: entries.clone(),
+                jsonc: *jsonc,
+            }),
+            Wiring::TopLevelToml { key, argv, .. } => {
+                Some(Self::TopLevel { key: (*key).to_owned(), argv: Some(argv.clone()) })
+            }
+            Wiring::AbsentTomlHooks { .. } => Some(Self::AbsentTomlHooks),
+            Wiring::Notice { .. } => None,
+        }
+    }
+
+    /// The inverse.
+    pub(crate) fn inverse(&self) -> Self {
+        match self {
+            Self::Hooks { at, jsonc, .. } => Self::Hooks { at: at.clone(), entries: Vec::new(), jsonc: *jsonc },
+            Self::TopLevel { key, .. } => Self::TopLevel { key: key.clone(), argv: None },
+            Self::AbsentTomlHooks => Self::AbsentTomlHooks,
+        }
+    }
+
+    /// What the manifest keeps of it.
+    pub(crate) fn undo(&self) -> Option<Undo> {
+        match self {
+            Self::Hooks { at, .. } => Some(Undo::Hooks { at: at.clone() }),
+            Self::TopLevel { key, .. } => Some(Undo::TopLevel { key: key.clone() }),
+            Self::AbsentTomlHooks => None,
+        }
+    }
+
+    /// The events that it wires; a key counts as one.
+    pub(crate) fn events(&self) -> Vec<String> {
+        match self {
+            Self::Hooks { entries, .. } => entries.iter().map(|e| e.event.to_owned()).collect(),
+            Self::TopLevel { key, argv: Some(_) } => vec![key.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn edit(&self, text: &str, harness: &str, containers: &Containers) -> Result<Edited, Refusal> {
+        match self {
+            Self::Hooks { at, entries, .. } => json::edit(text, &Hooks { harness, at, entries, containers }),
+            Self::TopLevel { key, argv } => toml::edit_key(text, harness, key, argv.as_deref(), containers),
+            Self::AbsentTomlHooks => toml::remove_hooks(text, harness),
+        }
+    }
+
+    /// What is there of ours after the step: name and value. Two edits that agree in this mean the same.
+    fn entries(&self, text: &str, harness: &str) -> Vec<(String, Value)> {
+        match self {
+            Self::Hooks { at, .. } => json::entries(text, harness, at),
+            Self::TopLevel { key, .. } => toml::entries(text, key),
+            Self::AbsentTomlHooks => Vec::new(),
+        }
+    }
+
+    fn is_toml(&self) -> bool {
+        !matches!(self, Self::Hooks { .. })
+    }
+}
+
+impl From<&Undo> for Step {
+    fn from(undo: &Undo) -> Self {
+        match undo {
+            Undo::Hooks { at } => Self::Hooks { at: at.clone(), entries: Vec::new(), jsonc: true },
+            Undo::TopLevel { key } => Self::TopLevel { key: key.clone(), argv: None },
+        }
+    }
+}
+
+/// Takes all steps, in order. No file is a blank one.
+pub(crate) fn run(
+    steps: &[Step],
+    harness: &str,
+    containers: &Containers,
+    before: Option<&str>,
+) -> Result<Edited, Refusal> {
+    let (bom, text) = split_bom(before.unwrap_or_default());
+    let mut all = Edited { text: text.to_owned(), ..Edited::default() };
+    for step in steps {
+        let one = step.edit(&all.text, harness, containers)?;
+        all.text = one.text;
+        all.patch.0.extend(one.patch.0);
+        all.tally.added += one.tally.added;
+        all.tally.updated += one.tally.updated;
+        all.tally.removed += one.tally.removed;
+        all.remarks.extend(one.remarks);
+        all.created.extend(one.created);
+        all.emptied.extend(one.emptied);
+        all.faults.extend(one.faults);
+        all.programs.extend(one.programs);
+        all.handlers += one.handlers;
+    }
+    all.text.insert_str(0, bom);
+    Ok(all)
+}
+
+/// What is there of ours, by name.
+pub(crate) fn entries(steps: &[Step], harness: &str, text: Option<&str>) -> Vec<(String, Value)> {
+    let (_, text) = split_bom(text.unwrap_or_default());
+    steps.iter().flat_map(|step| step.entries(text, harness)).collect()
+}
+
+/// The value of a whole document, for comparing.
+pub(crate) fn value(steps: &[Step], text: &str) -> Option<Value> {
+    let (_, text) = split_bom(text);
+    if steps.iter().any(Step::is_toml) { toml::value(text) } else { json::value(text) }
+}
+
+/// Whether nothing is left in a document that we made.
+pub(crate) fn is_empty(steps: &[Step], text: &str) -> bool {
+    let (_, text) = split_bom(text);
+    if steps.iter().any(Step::is_toml) { text.trim().is_empty() } else { json::is_empty(text) }
+}
+
+/// What a person would paste.
+pub(crate) fn paste(steps: &[Step]) -> String {
+    let one = |step: &Step| match step {
+        Step::Hooks { at, entries, .. } if !entries.is_empty() => json::paste(at, entries),
+        Step::TopLevel { key, argv: Some(argv) } => toml::line(key, argv, "\n"),
+        _ => String::new(),
+    };
+    steps.iter().map(one).collect()
+}

@@ -24,6 +24,7 @@ pub mod plan;
 pub mod refusal;
 mod splice;
 pub mod status;
+mod swap;
 mod toml;
 
 pub use apply::{ApplyError, FileReceipt, HarnessReceipt, Outcome, Receipt, apply};

@@ -1,16 +1,20 @@
 //! What `install` did, so that `uninstall` can give back the bytes. Written before any config is.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sessionpipe_core::host::Host;
+
+use crate::disk;
+use crate::edit::Undo;
 
 /// The format that this program writes. Bumped whenever a field is added, so that an older program does not drop it.
 pub const VERSION: u32 = 1;
 
 /// `installed.json` in the state folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The format; a file without one is of the first.
     #[serde(default = "first_version")]
@@ -23,7 +27,7 @@ pub struct Manifest {
     pub copies: Vec<PathBuf>,
 }
 
-/// What was done to one config.
+/// What was done to one config. Every field may be missing: then undoing goes by structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// `harness.name`.
@@ -32,9 +36,37 @@ pub struct Record {
     /// When, RFC 3339.
     #[serde(default)]
     pub at: String,
-    /// The native events that were wired.
+    /// The native events that were wired; a key of a TOML document counts as one.
     #[serde(default)]
     pub events: Vec<String>,
+    /// SHA-256 of what was written. As long as the file is this, its original bytes can be given back.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// What stood there before.
+    #[serde(default)]
+    pub original: Option<Original>,
+    /// There was no file before the first install.
+    #[serde(default)]
+    pub made: bool,
+    /// Containers that hold nothing but ours, as JSON pointers.
+    #[serde(default)]
+    pub created: Vec<String>,
+    /// Folders that were made for the file, the outermost first.
+    #[serde(default)]
+    pub dirs: Vec<PathBuf>,
+    /// How to undo it without its adapter.
+    #[serde(default)]
+    pub(crate) undo: Vec<Undo>,
+}
+
+/// What stood in a file before `install`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Original {
+    /// There was no file.
+    Absent,
+    /// These bytes: their SHA-256 in hex, which is also their name in the backup store.
+    Backup(String),
 }
 
 /// Why the manifest cannot be used.
@@ -66,8 +98,21 @@ pub enum ManifestError {
     },
 }
 
+/// Read first: a newer format may differ in everything else.
+#[derive(Deserialize)]
+struct Header {
+    #[serde(default = "first_version")]
+    version: u32,
+}
+
 fn first_version() -> u32 {
     1
+}
+
+impl Default for Manifest {
+    fn default() -> Self {
+        Self { version: VERSION, files: BTreeMap::new(), copies: Vec::new() }
+    }
 }
 
 impl Manifest {
@@ -76,7 +121,70 @@ impl Manifest {
     /// # Errors
     /// See [`ManifestError`].
     pub fn read(host: &Host) -> Result<Self, ManifestError> {
-        let _ = host;
-        unimplemented!()
+        let path = host.dirs.manifest();
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => return Err(ManifestError::Read { path, source }),
+        };
+        let damaged = |source| ManifestError::Damaged { path: path.clone(), source };
+        let Header { version: found } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if found > VERSION {
+            return Err(ManifestError::Newer { path, found });
+        }
+        serde_json::from_slice(&bytes).map_err(damaged)
+    }
+
+    /// What was done to a config.
+    #[must_use]
+    pub fn record(&self, host: &Host, path: &Path) -> Option<&Record> {
+        self.files.get(&host.tilde(path))
+    }
+
+    /// Whether nothing is left to undo.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.copies.is_empty()
+    }
+}
+
+impl Record {
+    /// The original text, where it is known, is a file, and its backup is whole.
+    pub(crate) fn backup(&self, host: &Host) -> Option<String> {
+        let Some(Original::Backup(sha256)) = &self.original else { return None };
+        // Never a path: only what could be a name in the store.
+        if !sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        let bytes = std::fs::read(host.dirs.backups().join(sha256)).ok()?;
+        (disk::sha256(&bytes) == *sha256).then(|| String::from_utf8(bytes).ok())?
+    }
+}
+
+/// The path of a key of [`Manifest::files`].
+pub(crate) fn path_of(host: &Host, key: &str) -> PathBuf {
+    match key.strip_prefix("~/") {
+        Some(rest) => host.home.join(rest),
+        None => PathBuf::from(key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_without_most_fields_is_read() {
+        let old = r#"{"files":{"~/.x/settings.json":{"events":["Stop"],"at":"2026-11-30T08:00:00Z"}}}"#;
+        let manifest: Manifest = serde_json::from_str(old).expect("the first format");
+        assert_eq!(manifest.version, 1);
+        let record = &manifest.files["~/.x/settings.json"];
+        assert_eq!((record.events.as_slice(), record.original.as_ref()), (&["Stop".to_owned()][..], None));
+    }
+
+    #[test]
+    fn fields_of_a_newer_writer_do_not_hurt() {
+        let new = r#"{"version":1,"files":{"/x":{"harness":"h","later":[1]}},"later":{}}"#;
+        assert!(serde_json::from_str::<Manifest>(new).is_ok());
     }
 }

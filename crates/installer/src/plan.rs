@@ -1,11 +1,18 @@
 //! What would change, file by file. Planning reads and computes; it writes nothing and creates nothing.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use json_patch::Patch;
 use sessionpipe_core::adapter::{Adapter, Found};
 use sessionpipe_core::host::Host;
+use sessionpipe_core::wiring::{When, Wiring};
+use similar::TextDiff;
 
-use crate::manifest::ManifestError;
+use crate::disk::{self, Real};
+use crate::edit::{self, Containers, Edited, Step};
+use crate::manifest::{Manifest, ManifestError, Original, Record, path_of};
 use crate::refusal::Refusal;
 
 /// Larger files are refused: no config is that large, and a plan holds the text several times.
@@ -71,9 +78,33 @@ pub struct FilePlan {
     /// The text then; `None` where there will be no file.
     pub after: Option<String>,
     /// RFC 6902: what the change means. TOML documents are seen as the JSON value that they equal.
-    pub patch: json_patch::Patch,
+    pub patch: Patch,
     /// The entries as text, to paste by hand. Empty when unwiring.
     pub paste: String,
+    /// What must be true of it: enough to plan again where someone else wrote it in between.
+    pub(crate) goal: Goal,
+    /// Containers that the edit makes or empties; they are ours.
+    pub(crate) created: Vec<String>,
+}
+
+/// What must be true of one file.
+#[derive(Clone, Debug)]
+pub(crate) struct Goal {
+    pub(crate) harness: &'static str,
+    pub(crate) action: Action,
+    pub(crate) steps: Vec<Step>,
+    /// What an earlier install did to it.
+    pub(crate) record: Option<Record>,
+}
+
+/// What reaching a [`Goal`] makes of a text.
+#[derive(Debug)]
+pub(crate) struct Outlook {
+    pub(crate) edited: Edited,
+    /// `None`: the file goes.
+    pub(crate) after: Option<String>,
+    /// Containers that are ours, as JSON pointers.
+    pub(crate) created: Vec<String>,
 }
 
 /// What would be done with a file.
@@ -147,8 +178,17 @@ impl FilePlan {
     /// A unified diff, as `patch` takes it; empty where nothing changes. The home is `~` in its header.
     #[must_use]
     pub fn diff(&self, host: &Host) -> String {
-        let _ = host;
-        String::new()
+        if !self.changes() {
+            return String::new();
+        }
+        let name = host.tilde(&self.path);
+        let side = |text: &Option<String>, suffix: &str| match text {
+            Some(_) => format!("{name}{suffix}"),
+            None => "/dev/null".to_owned(),
+        };
+        let (old, new) = (side(&self.before, ""), side(&self.after, " (planned)"));
+        let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        TextDiff::from_lines(before, after).unified_diff().header(&old, &new).to_string()
     }
 }
 
@@ -157,8 +197,27 @@ impl FilePlan {
 /// # Errors
 /// When the manifest of an earlier install cannot be used.
 pub fn plan_install(host: &Host, harnesses: &[HarnessInput<'_>]) -> Result<Plan, ManifestError> {
-    let _ = (host, harnesses);
-    unimplemented!()
+    let manifest = Manifest::read(host)?;
+    let plan = |input: &HarnessInput<'_>| {
+        let wiring = input.adapter.wiring(host);
+        let mut plan = HarnessPlan::new(input.adapter, &input.found);
+        for (path, steps) in by_file(&wiring) {
+            let record = manifest.record(host, path).cloned();
+            plan.add(host, path, Goal { harness: plan.name, action: Action::Install, steps, record });
+        }
+        plan.notices.extend(sayings(host, input.adapter, &plan.files, &wiring));
+        plan
+    };
+    let copy = |(from, to): &(PathBuf, PathBuf)| CopyPlan {
+        from: Some(from.clone()),
+        to: to.clone(),
+        up_to_date: same_bytes(from, to),
+    };
+    Ok(Plan {
+        action: Action::Install,
+        harnesses: harnesses.iter().map(plan).collect(),
+        copies: host.program.copies.iter().map(copy).collect(),
+    })
 }
 
 /// What must change so that nothing of ours is left in the configs of these harnesses. Works with and without a
@@ -167,13 +226,241 @@ pub fn plan_install(host: &Host, harnesses: &[HarnessInput<'_>]) -> Result<Plan,
 /// # Errors
 /// When there is a manifest that cannot be used.
 pub fn plan_uninstall(host: &Host, adapters: &[&dyn Adapter]) -> Result<Plan, ManifestError> {
-    let _ = (host, adapters);
-    unimplemented!()
+    let manifest = Manifest::read(host)?;
+    let plan = |adapter: &&dyn Adapter| {
+        let wiring = adapter.wiring(host);
+        let mut plan = HarnessPlan::new(*adapter, &adapter.found(host).unwrap_or_default());
+        let mut files: Vec<(PathBuf, Vec<Step>)> = by_file(&wiring)
+            .into_iter()
+            .map(|(path, steps)| (path.to_owned(), steps.iter().rev().map(Step::inverse).collect()))
+            .collect();
+        for (key, record) in manifest.files.iter().filter(|(_, r)| r.harness == plan.name) {
+            let path = path_of(host, key);
+            if !files.iter().any(|(known, _)| *known == path) {
+                files.push((path, record.undo.iter().map(Step::from).collect()));
+            }
+        }
+        for (path, steps) in files {
+            let record = manifest.record(host, &path).cloned();
+            plan.add(host, &path, Goal { harness: plan.name, action: Action::Uninstall, steps, record });
+        }
+        plan
+    };
+    let harnesses: Vec<HarnessPlan> = adapters.iter().map(plan).collect();
+    // A harness that stays wired needs the program.
+    let others = manifest.files.values().any(|r| !harnesses.iter().any(|h| h.name == r.harness));
+    let copies = if others { BTreeSet::new() } else { manifest.copies.iter().cloned().collect::<BTreeSet<_>>() };
+    let copy = |to: PathBuf| CopyPlan { from: None, up_to_date: fs::symlink_metadata(&to).is_err(), to };
+    Ok(Plan { action: Action::Uninstall, harnesses, copies: copies.into_iter().map(copy).collect() })
 }
 
-/// What a person would paste to wire a harness by hand, file by file. Reads nothing.
+/// What a person would paste to wire a harness by hand, file by file. Reads no config.
 #[must_use]
 pub fn entries_to_paste(host: &Host, adapter: &dyn Adapter) -> Vec<Paste> {
-    let _ = (host, adapter);
-    unimplemented!()
+    let wiring = adapter.wiring(host);
+    let pastes = by_file(&wiring).into_iter().map(|(path, steps)| Paste {
+        path: path.to_owned(),
+        text: edit::paste(&steps),
+    });
+    pastes.filter(|paste| !paste.text.is_empty()).collect()
+}
+
+/// What must be true of each file, in the order in which an adapter names them.
+pub(crate) fn by_file(wiring: &[Wiring]) -> Vec<(&Path, Vec<Step>)> {
+    let mut files: Vec<(&Path, Vec<Step>)> = Vec::new();
+    for wiring in wiring {
+        let (Some(path), Some(step)) = (wiring.file(), Step::install(wiring)) else { continue };
+        match files.iter_mut().find(|(known, _)| known == path) {
+            Some((_, steps)) if steps.contains(&step) => {}
+            Some((_, steps)) => steps.push(step),
+            None => files.push((path, vec![step])),
+        }
+    }
+    files
+}
+
+/// The sentences for the person: the adapter's, and one for each file that the harness itself cannot read.
+fn sayings(host: &Host, adapter: &dyn Adapter, files: &[FilePlan], wiring: &[Wiring]) -> Vec<String> {
+    let mut sayings = Vec::new();
+    for file in files {
+        let is_strict = file.goal.steps.iter().any(|s| matches!(s, Step::Hooks { jsonc: false, .. }));
+        let text = file.before.as_deref().unwrap_or_default();
+        if is_strict && !matches!(file.state, FileState::Refused(_)) && !crate::json::is_plain(text) {
+            sayings.push(format!(
+                "{} ignores {}, since it holds comments or trailing commas: remove those for any of its settings to count",
+                adapter.harness().product,
+                host.tilde(&file.path)
+            ));
+        }
+    }
+    let is_changed = files.iter().any(FilePlan::changes);
+    for wiring in wiring {
+        match wiring {
+            Wiring::Notice { when: When::Always, text } => sayings.push(text.clone()),
+            Wiring::Notice { when: When::Changed, text } if is_changed => sayings.push(text.clone()),
+            _ => {}
+        }
+    }
+    sayings
+}
+
+fn same_bytes(a: &Path, b: &Path) -> bool {
+    let len = |path: &Path| fs::metadata(path).map(|meta| meta.len()).ok();
+    len(a).is_some_and(|length| len(b) == Some(length))
+        && fs::read(a).ok().is_some_and(|bytes| fs::read(b).is_ok_and(|other| other == bytes))
+}
+
+impl HarnessPlan {
+    fn new(adapter: &dyn Adapter, found: &Found) -> Self {
+        Self {
+            name: adapter.harness().name,
+            version: found.version.clone(),
+            files: Vec::new(),
+            notices: Vec::new(),
+            left_alone: found.left_alone.clone(),
+        }
+    }
+
+    /// Plans one file; a second path to the same real file is left out.
+    fn add(&mut self, host: &Host, path: &Path, goal: Goal) {
+        let file = FilePlan::new(host, path, goal);
+        if !self.files.iter().any(|known| known.target == file.target) {
+            self.files.push(file);
+        }
+    }
+}
+
+impl FilePlan {
+    fn new(host: &Host, path: &Path, goal: Goal) -> Self {
+        let mut plan = Self {
+            path: path.to_owned(),
+            target: path.to_owned(),
+            state: FileState::UpToDate,
+            summary: String::new(),
+            before: None,
+            after: None,
+            patch: Patch(Vec::new()),
+            paste: edit::paste(&goal.steps),
+            goal,
+            created: Vec::new(),
+        };
+        if let Err(refusal) = plan.look(host) {
+            plan.summary = format!("refused: {refusal}");
+            plan.after.clone_from(&plan.before);
+            plan.state = FileState::Refused(refusal);
+        }
+        plan
+    }
+
+    fn look(&mut self, host: &Host) -> Result<(), Refusal> {
+        let real = disk::locate(&self.path)?;
+        self.target.clone_from(&real.target);
+        self.before = disk::read(&real)?;
+        let outlook = self.goal.outlook(host, self.before.as_deref())?;
+        self.state = match (&self.before, &outlook.after) {
+            (before, after) if before == after => FileState::UpToDate,
+            (None, _) => FileState::Create,
+            (Some(_), Some(_)) => FileState::Change,
+            (Some(_), None) => FileState::Remove,
+        };
+        if self.changes() {
+            disk::may_write(&real)?;
+        }
+        self.summary = summary(&self.state, &outlook.edited);
+        self.after = outlook.after;
+        self.patch = outlook.edited.patch;
+        self.created = outlook.created;
+        Ok(())
+    }
+
+    /// Where the path leads now, and what is there.
+    pub(crate) fn reread(&self) -> Result<(Real, Option<String>), Refusal> {
+        let real = disk::locate(&self.path)?;
+        let text = disk::read(&real)?;
+        Ok((real, text))
+    }
+}
+
+impl Goal {
+    /// What reaching it makes of a text.
+    pub(crate) fn outlook(&self, host: &Host, before: Option<&str>) -> Result<Outlook, Refusal> {
+        match self.action {
+            Action::Install => self.install(before),
+            Action::Uninstall => self.uninstall(host, before),
+        }
+    }
+
+    /// How many handlers of ours a text holds.
+    pub(crate) fn handlers(&self, text: Option<&str>) -> usize {
+        let inverse: Vec<Step> = self.steps.iter().rev().map(Step::inverse).collect();
+        edit::run(&inverse, self.harness, &Containers::All, text).map_or(0, |edited| edited.handlers)
+    }
+
+    fn install(&self, before: Option<&str>) -> Result<Outlook, Refusal> {
+        let edited = edit::run(&self.steps, self.harness, &Containers::All, before)?;
+        let is_noop = edited.patch.0.is_empty();
+        let after = if is_noop { before.map(str::to_owned) } else { Some(edited.text.clone()) };
+        let mut created = edited.created.clone();
+        if !is_noop && before.is_some() {
+            // What holds nothing but ours already is ours, unless an earlier install knows better.
+            let known = self.record.as_ref().map_or(Containers::All, |r| Containers::Only(r.created.clone()));
+            let inverse: Vec<Step> = self.steps.iter().rev().map(Step::inverse).collect();
+            let undone = edit::run(&inverse, self.harness, &known, before)?;
+            created.extend(undone.emptied.into_iter().filter(|p| !edited.created.contains(p)));
+        }
+        Ok(Outlook { edited, after, created })
+    }
+
+    fn uninstall(&self, host: &Host, before: Option<&str>) -> Result<Outlook, Refusal> {
+        let containers = self.record.as_ref().filter(|r| r.after.is_some());
+        let containers = containers.map_or(Containers::All, |r| Containers::Only(r.created.clone()));
+        let undo = |text: Option<&str>| edit::run(&self.steps, self.harness, &containers, text);
+        let edited = undo(before)?;
+        let mut after = before.map(|_| edited.text.clone());
+        if let (Some(record), Some(before)) = (&self.record, before) {
+            if record.after.as_deref() == Some(&disk::sha256(before.as_bytes())) {
+                // Untouched since. What an even older version of ours left in the original does not come back.
+                match (&record.original, record.backup(host)) {
+                    (Some(Original::Absent), _) => after = None,
+                    (_, Some(original)) => {
+                        let original = undo(Some(&original))?.text;
+                        if edit::value(&self.steps, &original) == edit::value(&self.steps, &edited.text) {
+                            after = Some(original);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if record.made && !edited.patch.0.is_empty() && edit::is_empty(&self.steps, &edited.text) {
+                after = None;
+            }
+        }
+        Ok(Outlook { edited, after, created: Vec::new() })
+    }
+}
+
+fn count(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+fn summary(state: &FileState, edited: &Edited) -> String {
+    let tally = edited.tally;
+    match state {
+        FileState::UpToDate => return "up to date".to_owned(),
+        FileState::Remove => return "ours alone: the file goes".to_owned(),
+        FileState::Create if edited.remarks.is_empty() => return format!("new file, {}", count(tally.added, "hook")),
+        _ => {}
+    }
+    let mut parts: Vec<String> = edited.remarks.clone();
+    if parts.is_empty() {
+        for (n, what) in [(tally.added, "to add"), (tally.updated, "to update"), (tally.removed, "to remove")] {
+            if n > 0 {
+                let things = if parts.is_empty() { count(n, "hook") } else { n.to_string() };
+                parts.push(format!("{things} {what}"));
+            }
+        }
+    } else if matches!(state, FileState::Create) {
+        parts.insert(0, "new file".to_owned());
+    }
+    if parts.is_empty() { "to be put in order".to_owned() } else { parts.join(", ") }
 }

@@ -1,11 +1,15 @@
 //! What the files hold now, compared with what must be true and with the manifest.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sessionpipe_core::adapter::Adapter;
+use sessionpipe_core::command;
 use sessionpipe_core::host::Host;
 
-use crate::manifest::ManifestError;
+use crate::disk;
+use crate::edit::{self, Containers, Step};
+use crate::manifest::{Manifest, ManifestError, Record};
+use crate::plan::by_file;
 use crate::refusal::Refusal;
 
 /// One harness.
@@ -82,6 +86,76 @@ pub enum Fault {
 /// # Errors
 /// When there is a manifest that cannot be used.
 pub fn status(host: &Host, adapters: &[&dyn Adapter]) -> Result<Vec<HarnessStatus>, ManifestError> {
-    let _ = (host, adapters);
-    unimplemented!()
+    let manifest = Manifest::read(host)?;
+    let one = |adapter: &&dyn Adapter| {
+        let name = adapter.harness().name;
+        let mut files: Vec<FileStatus> = Vec::new();
+        for (path, steps) in by_file(&adapter.wiring(host)) {
+            let file = file(host, name, path, &steps, manifest.record(host, path));
+            if !files.iter().any(|known| known.target == file.target) {
+                files.push(file);
+            }
+        }
+        HarnessStatus { name, files }
+    };
+    Ok(adapters.iter().map(one).collect())
+}
+
+fn file(host: &Host, harness: &'static str, path: &Path, steps: &[Step], record: Option<&Record>) -> FileStatus {
+    let mut status = FileStatus {
+        path: path.to_owned(),
+        target: path.to_owned(),
+        state: WiredState::Missing,
+        handlers: 0,
+        installed_at: record.map(|r| r.at.clone()),
+        dead: Vec::new(),
+    };
+    let looked = disk::locate(path).and_then(|real| {
+        status.target.clone_from(&real.target);
+        let text = disk::read(&real)?;
+        let edited = edit::run(steps, harness, &Containers::All, text.as_deref())?;
+        Ok((real, text, edited))
+    });
+    let (real, text, edited) = match looked {
+        Ok(looked) => looked,
+        Err(refusal) => {
+            status.state = WiredState::Refused(refusal);
+            return status;
+        }
+    };
+    status.handlers = edited.handlers;
+    status.dead = edited.programs.into_iter().filter(|program| !command::is_runnable(program)).collect();
+    status.dead.sort();
+    status.dead.dedup();
+    let wired_before = record.filter(|r| !r.events.is_empty());
+    status.state = match (edited.patch.0.is_empty(), edited.handlers, wired_before) {
+        (true, ..) => WiredState::Wired,
+        (false, 1.., _) => WiredState::Stale(edited.faults),
+        (false, 0, Some(record)) => WiredState::Gone {
+            since: record.at.clone(),
+            others_intact: text.is_some_and(|text| others_intact(host, steps, record, &text)),
+        },
+        (false, 0, None) => match disk::may_write(&real) {
+            Err(refusal) => WiredState::Refused(refusal),
+            Ok(()) => WiredState::Missing,
+        },
+    };
+    status
+}
+
+/// Whether the keys that stood beside ours are still there as they were; where no backup tells how, whether any are.
+fn others_intact(host: &Host, steps: &[Step], record: &Record, text: &str) -> bool {
+    let Some(now) = edit::value(steps, text) else { return false };
+    let Some(original) = record.backup(host).and_then(|original| edit::value(steps, &original)) else {
+        return now.as_object().is_some_and(|object| !object.is_empty());
+    };
+    let is_ours = |key: &str| {
+        steps.iter().any(|step| match step {
+            Step::Hooks { at, .. } => at.first().is_some_and(|first| first == key),
+            Step::TopLevel { key: ours, .. } => ours == key,
+            Step::AbsentTomlHooks => key == "hooks",
+        })
+    };
+    let mut others = original.as_object().into_iter().flatten().filter(|(key, _)| !is_ours(key));
+    others.all(|(key, value)| now.get(key) == Some(value))
 }
