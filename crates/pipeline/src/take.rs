@@ -89,9 +89,19 @@ impl<'a> Context<'a> {
             return Some((own, own.harness().name));
         }
         let lender = self.adapter(named)?;
-        let borrower = lender.harness().borrowers.iter().find(|borrower| borrower.name == caller)?;
-        Some((lender, borrower.name))
+        Some((lender, borrower(lender, caller)?))
     }
+
+    /// The same, where only the caller is known: a stored session. `None`: no adapter of its is compiled in any more.
+    pub(crate) fn mapper_of(&self, caller: &str) -> Option<(&'a dyn Adapter, &'static str)> {
+        let lent = || self.adapters.iter().find_map(|lender| Some((*lender, borrower(*lender, caller)?)));
+        self.mapper(caller, caller).or_else(lent)
+    }
+}
+
+/// The name of a borrower, if it is one of the adapter's harness.
+fn borrower(lender: &dyn Adapter, name: &str) -> Option<&'static str> {
+    lender.harness().borrowers.iter().find(|borrower| borrower.name == name).map(|borrower| borrower.name)
 }
 
 impl std::fmt::Debug for Context<'_> {
@@ -346,16 +356,14 @@ impl<'a> Taker<'a> {
     /// # Errors
     /// When the outbox cannot be used.
     pub(crate) fn tick(&mut self, batch: &Batch<'_>, harness: &str, session: &str) -> Result<(), OutboxError> {
-        // Its adapter may not be compiled in any more.
-        let Some(adapter) = self.context.adapter(harness) else { return Ok(()) };
-        let harness = adapter.harness();
+        let Some((adapter, name)) = self.context.mapper_of(harness) else { return Ok(()) };
         let context = self.context;
-        let loaded = self.load(batch, harness.name, session, false)?;
+        let loaded = self.load(batch, name, session, false)?;
         let before = loaded.tracked.state.clone();
-        let drafts = loaded.tracked.state.tick(harness, context.clock.now_ms(), context.alive);
+        let drafts = loaded.tracked.state.tick(adapter.harness(), context.clock.now_ms(), context.alive);
         loaded.changed |= loaded.tracked.state != before;
         let tick = format!("tick {}", loaded.next_seq);
-        loaded.append(context, batch, harness.name, drafts, &tick)
+        loaded.append(context, batch, name, drafts, &tick)
     }
 
     fn load(

@@ -18,7 +18,7 @@ use sessionpipe_core::tracker::LOST_GRACE_MS;
 use signal_hook::consts::SIGTERM;
 
 use crate::losses;
-use crate::outbox::{Outbox, OutboxError, Reader};
+use crate::outbox::{OpenProcess, Outbox, OutboxError, Reader};
 use crate::spool::{JobId, OpenError, Spool};
 use crate::take::{Context, Taken, Taker};
 use crate::wake::{self, Listener, Lock};
@@ -187,8 +187,8 @@ fn left_of(waiting: &[JobId], spool: &Spool) -> io::Result<usize> {
 /// Whether a session is open whose process is gone.
 fn has_lost(context: &Context<'_>) -> Result<bool, OutboxError> {
     let Some(reader) = Reader::open(&context.host.dirs.outbox())? else { return Ok(false) };
-    let is_known = |name: &str| context.adapters.iter().any(|adapter| adapter.harness().name == name);
-    Ok(reader.open_processes()?.iter().any(|open| is_known(&open.harness) && !(context.alive)(&open.process)))
+    let is_lost = |open: &OpenProcess| !(context.alive)(&open.process) && context.mapper_of(&open.harness).is_some();
+    Ok(reader.open_processes()?.iter().any(is_lost))
 }
 
 /// Whether the worker was told to stop: a flag, and a byte in the FIFO, so that it does not sleep on.
@@ -367,7 +367,7 @@ impl<'a> Worker<'a> {
 fn tick(context: &Context<'_>, taker: &mut Taker<'_>, outbox: &mut Outbox) -> Result<Watch, OutboxError> {
     let is_gone = |process: &_| !(context.alive)(process);
     let mut due = outbox.open_processes()?;
-    due.retain(|open| open.watched || is_gone(&open.process));
+    due.retain(|open| (open.watched || is_gone(&open.process)) && context.mapper_of(&open.harness).is_some());
     if due.is_empty() {
         return Ok(Watch::default());
     }
@@ -379,7 +379,8 @@ fn tick(context: &Context<'_>, taker: &mut Taker<'_>, outbox: &mut Outbox) -> Re
     batch.commit()?;
     taker.settle();
     let mut watch = Watch::default();
-    for open in outbox.open_processes()?.iter().filter(|open| open.watched) {
+    let known = |open: &&OpenProcess| open.watched && context.mapper_of(&open.harness).is_some();
+    for open in outbox.open_processes()?.iter().filter(known) {
         if is_gone(&open.process) {
             watch.lost = true;
         } else {

@@ -38,7 +38,10 @@ const HARNESS: Harness = Harness {
     env: &[],
     pid_var: None,
     marks: &[Mark::Key("double_version")],
-    borrowers: &[Borrower { name: "borrower", marks: &[Mark::Key("borrower_version")] }],
+    borrowers: &[
+        Borrower { name: "borrower", marks: &[Mark::Key("borrower_version")] },
+        Borrower { name: "lodger", marks: &[Mark::Key("lodger_version")] },
+    ],
     replies: &[],
     events: &[
         event("SessionStart", Means::SessionStart),
@@ -106,7 +109,7 @@ impl Adapter for Double {
 
 static ADAPTERS: [&dyn Adapter; 2] = [&Double(&DOUBLE), &Double(&BORROWER)];
 
-/// Its harness and, for borrowed hooks, another one of the same kind.
+/// Its harness, and one that borrows its hooks and has an adapter of its own; the lodger has none.
 pub fn adapters() -> &'static [&'static dyn Adapter] {
     &ADAPTERS
 }
@@ -116,7 +119,7 @@ pub const START_MS: i64 = 1_796_025_600_000;
 
 /// A clock that goes when it is told to.
 #[derive(Debug)]
-pub struct TestClock(Cell<i64>);
+pub struct TestClock(pub Cell<i64>);
 
 impl Default for TestClock {
     fn default() -> Self {
