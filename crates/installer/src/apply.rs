@@ -376,7 +376,7 @@ impl Run<'_> {
             remove_file(&self.host.dirs.manifest())?;
             remove_dirs(&[store]);
             lock.remove();
-            remove_dirs(&[self.host.dirs.state.clone()]);
+            remove_dirs(std::slice::from_ref(&self.host.dirs.state));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::json::{self, Hooks};
 use crate::refusal::Refusal;
 use crate::splice::split_bom;
 use crate::status::Fault;
-use crate::toml;
+use crate::toml::{self, TopKey};
 
 /// One thing that must be true of a file, or no longer be true.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +132,7 @@ impl Step {
     fn edit(&self, text: &str, harness: &str, containers: &Containers) -> Result<Edited, Refusal> {
         match self {
             Self::Hooks { at, entries, .. } => json::edit(text, &Hooks { harness, at, entries, containers }),
-            Self::TopLevel { key, argv } => toml::edit_key(text, harness, key, argv.as_deref(), containers),
+            Self::TopLevel { key, argv } => toml::edit_key(text, &TopKey { harness, key, argv: argv.as_deref(), containers }),
             Self::AbsentTomlHooks => toml::remove_hooks(text, harness),
         }
     }

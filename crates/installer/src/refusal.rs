@@ -115,10 +115,11 @@ impl Place {
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         let lead = &before[start..];
         let column = lead.chars().count();
-        // Half of the window before the column, the rest behind it.
-        let skip = column.saturating_sub(Self::MAX_SOURCE / 2);
         let tail = after.split('\n').next().unwrap_or_default();
         let tail = tail.strip_suffix('\r').unwrap_or(tail);
+        let is_short = column + tail.chars().take(Self::MAX_SOURCE).count() <= Self::MAX_SOURCE;
+        // Half of the window before the column, the rest behind it.
+        let skip = if is_short { 0 } else { column.saturating_sub(Self::MAX_SOURCE / 2) };
         let source = lead.chars().skip(skip).chain(tail.chars()).take(Self::MAX_SOURCE).collect();
         Self { line: before.matches('\n').count() + 1, column: column + 1, source, caret: column - skip }
     }

@@ -169,8 +169,17 @@ impl Container {
         }
     }
 
-    /// The indentation of what is appended on lines of its own.
-    pub(crate) fn child_indent(&self, text: &str, unit: &str) -> String {
+    /// The ending of the line that [`Self::append`] inserts after.
+    pub(crate) fn newline(&self, text: &str) -> &'static str {
+        newline_at(text, self.gap_before(text, self.children.len()).end)
+    }
+
+    /// The indentation of the lines of what is appended.
+    pub(crate) fn item_indent(&self, text: &str, on_lines: bool, unit: &str) -> String {
+        if on_lines { self.child_indent(text, unit) } else { line_indent(text, self.close).to_owned() }
+    }
+
+    fn child_indent(&self, text: &str, unit: &str) -> String {
         match self.children.last() {
             Some(last) => line_indent(text, last.start).to_owned(),
             None => format!("{}{unit}", line_indent(text, self.open)),

@@ -28,81 +28,84 @@ type Doc<'a> = Document<&'a str>;
 /// A key that holds an argv of ours, in a table where it is not the top-level one.
 struct Misplaced {
     path: Vec<String>,
-    line: Range<usize>,
+    lines: Range<usize>,
     argv: Vec<String>,
 }
 
-/// Sets a top-level key to an argv of ours, chaining what was there; `None`: takes ours out and gives that back.
-pub(crate) fn edit_key(
-    text: &str,
-    harness: &str,
-    key: &str,
-    argv: Option<&[String]>,
-    containers: &Containers,
-) -> Result<Edited, Refusal> {
+/// A top-level key that is to hold an argv of ours.
+pub(crate) struct TopKey<'a> {
+    /// The harness that an argv of ours must name.
+    pub(crate) harness: &'a str,
+    /// The key.
+    pub(crate) key: &'a str,
+    /// Ours; `None` to take it out and give back what it chained.
+    pub(crate) argv: Option<&'a [String]>,
+    /// Whether the key goes when ours goes.
+    pub(crate) containers: &'a Containers,
+}
+
+/// Makes one edit of a text without a byte order mark.
+pub(crate) fn edit_key(text: &str, top: &TopKey<'_>) -> Result<Edited, Refusal> {
     let doc = parse(text)?;
     let root = doc.as_table();
-    let mut edited = Edited { text: text.to_owned(), ..Edited::default() };
-    let mut edits = Edits { text, splices: Vec::new(), ops: Vec::new() };
+    let mut draft = Draft::new(text);
 
     let mut misplaced = Vec::new();
-    find_misplaced(text, root, harness, key, &mut Vec::new(), &mut misplaced);
-    let mut previous = None;
-    edited.handlers += misplaced.len();
-    if argv.is_none() {
-        edited.tally.removed += misplaced.len();
+    top.find_misplaced(text, root, &mut Vec::new(), &mut misplaced);
+    draft.edited.handlers += misplaced.len();
+    if top.argv.is_none() {
+        draft.edited.tally.removed += misplaced.len();
     }
     for found in &misplaced {
-        edited.programs.extend(found.argv.first().cloned());
-        edited.faults.push(Fault::Misplaced(found.path.join(".")));
-        previous = previous.or_else(|| command::previous_argv(&found.argv).filter(|argv| !argv.is_empty()));
-        edits.splices.push(Splice::delete(found.line.clone()));
-        edits.ops.push(remove_op(pointer(&found.path)));
+        draft.edited.programs.extend(found.argv.first().cloned());
+        draft.edited.faults.push(Fault::Misplaced(found.path.join(".")));
+        draft.splices.push(Splice::delete(found.lines.clone()));
+        draft.ops.push(remove_op(pointer(&found.path)));
     }
 
-    let top = root.get_key_value(key);
-    match (top, argv) {
+    match (root.get_key_value(top.key), top.argv) {
         (Some((at, item)), _) => {
-            let Some((array, there)) = item.as_array().and_then(|a| Some((a, strings(a)?))) else {
-                if argv.is_none() && misplaced.is_empty() {
-                    return Ok(edited);
+            let there = item.as_array().and_then(|array| Some((container(array)?, strings(array)?)));
+            match there {
+                Some((array, words)) => top.edit(&mut draft, at, &array, &words)?,
+                None if top.argv.is_some() => {
+                    let place = Place::of(text, at.span().unwrap_or_default().start);
+                    let (what, expected) = (top.key.to_owned(), "an array of strings");
+                    return Err(Refusal::WrongType { place, what, expected, found: kind(item) });
                 }
-                let place = Place::of(text, at.span().unwrap_or_default().start);
-                let expected = "an array of strings";
-                return Err(Refusal::WrongType { place, what: key.to_owned(), expected, found: kind(item) });
-            };
-            edits.argv(harness, (key, at), array, &there, argv, containers, &mut edited)?;
+                // Not of our type, so not ours.
+                None => {}
+            }
         }
         (None, Some(argv)) => {
-            if misplaced.is_empty() {
-                edited.faults.push(Fault::Missing(key.to_owned()));
-            }
-            let argv = chained(argv, previous);
-            edits.insert(root, key, &argv);
-            edited.created.push(format!("/{key}"));
-            edited.tally.added += 1;
+            let mut previous = misplaced.iter().filter_map(|found| command::previous_argv(&found.argv));
+            let argv = chained(argv, previous.find(|argv| !argv.is_empty()));
+            draft.insert(root, top.key, &argv);
             let what = if misplaced.is_empty() { "ours" } else { "ours, moved before the first table" };
-            edited.remarks.push(format!("{key}: {what}"));
+            draft.edited.remarks.push(format!("{}: {what}", top.key));
+            if misplaced.is_empty() {
+                draft.edited.faults.push(Fault::Missing(top.key.to_owned()));
+            }
         }
         (None, None) => {}
     }
-    edits.finish(&doc, edited, |before, op| is_ours(before, op, harness, key))
+    draft.finish(&doc, |before, op| top.may(before, op))
 }
 
 /// Takes handlers of ours out of the hook tables, with the tables that hold nothing else.
 pub(crate) fn remove_hooks(text: &str, harness: &str) -> Result<Edited, Refusal> {
     let doc = parse(text)?;
-    let mut edited = Edited { text: text.to_owned(), ..Edited::default() };
-    let mut edits = Edits { text, splices: Vec::new(), ops: Vec::new() };
+    let mut draft = Draft::new(text);
     if let Some(events) = doc.as_table().get(HOOKS).and_then(Item::as_table) {
-        edits.hooks(harness, events, &mut edited);
+        draft.remove_hooks(harness, events);
     }
-    if edited.tally.removed > 0 {
-        edited.remarks.push(format!("{} inline hooks to remove", edited.tally.removed));
+    let removed = draft.edited.tally.removed;
+    if removed > 0 {
+        draft.edited.remarks.push(format!("inline hooks to remove: {removed}"));
     }
     let at = [HOOKS.to_owned()];
     let hooks = Hooks { harness, at: &at, entries: &[], containers: &Containers::All };
-    edits.finish(&doc, edited, |before, op| hooks.may(before, op))
+    draft.finish(&doc, |before, op| hooks.may(before, op))
 }
 
 /// The value of a document, for comparing.
@@ -164,10 +167,6 @@ fn strings(array: &Array) -> Option<Vec<String>> {
     array.iter().map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
-fn is_owned(argv: &[String], harness: &str) -> bool {
-    command::owned_argv(argv).is_some_and(|owned| owned.harness == harness)
-}
-
 fn chained(argv: &[String], previous: Option<&[String]>) -> Vec<String> {
     let mut all = argv.to_vec();
     if let Some(previous) = previous {
@@ -190,39 +189,6 @@ fn member_lines(text: &str, key: &Key, value_end: usize) -> Option<Range<usize>>
     Some(start..end)
 }
 
-/// Keys of that name below the root, in tables with a header or dotted ones, whose argv is ours.
-fn find_misplaced(
-    text: &str,
-    table: &Table,
-    harness: &str,
-    key: &str,
-    path: &mut Vec<String>,
-    found: &mut Vec<Misplaced>,
-) {
-    for (name, item) in table.iter() {
-        path.push(name.to_owned());
-        match item {
-            Item::Table(inner) => find_misplaced(text, inner, harness, key, path, found),
-            Item::ArrayOfTables(inner) => {
-                for (index, inner) in inner.iter().enumerate() {
-                    path.push(index.to_string());
-                    find_misplaced(text, inner, harness, key, path, found);
-                    path.pop();
-                }
-            }
-            Item::Value(value) if name == key && path.len() > 1 => {
-                let argv = value.as_array().and_then(strings).filter(|argv| is_owned(argv, harness));
-                let line = table.key(key).zip(value.span()).and_then(|(at, span)| member_lines(text, at, span.end));
-                if let (Some(argv), Some(line)) = (argv, line) {
-                    found.push(Misplaced { path: path.clone(), line, argv });
-                }
-            }
-            _ => {}
-        }
-        path.pop();
-    }
-}
-
 /// The end of the last value of a table, without the tables below it that have headers of their own.
 fn content_end(table: &Table) -> Option<usize> {
     let end = |item: &Item| match item {
@@ -239,7 +205,7 @@ fn sections(text: &str, table: &Table, ranges: &mut Vec<Range<usize>>) {
         let end = content_end(table).unwrap_or(span.end).max(span.end);
         ranges.push(line_start(text, span.start)..line_end(text, end));
     }
-    for (_, item) in table.iter() {
+    for (_, item) in table {
         match item {
             Item::Table(inner) => sections(text, inner, ranges),
             Item::ArrayOfTables(inner) => inner.iter().for_each(|inner| sections(text, inner, ranges)),
@@ -324,117 +290,141 @@ fn value_strings(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
-/// Whether an operation sets the key to ours with the old argv whole in it, gives the old one back, or takes ours out.
-fn is_ours(doc: &Value, op: &PatchOperation, harness: &str, key: &str) -> bool {
-    let names_key = op.path().last().is_some_and(|token| token.decoded() == key);
-    let is_top = op.path().count() == 1;
-    let there = op.path().resolve(doc).ok().and_then(value_strings);
-    let was_ours = there.as_deref().is_some_and(|argv| is_owned(argv, harness));
-    names_key
-        && match op {
-            PatchOperation::Add(add) => {
-                is_top && there.is_none() && value_strings(&add.value).is_some_and(|argv| is_owned(&argv, harness))
-            }
-            PatchOperation::Remove(_) => was_ours,
-            PatchOperation::Replace(replace) => {
-                let (Some(old), Some(new)) = (there, value_strings(&replace.value)) else { return false };
-                let kept = |argv: &[String]| command::previous_argv(argv).unwrap_or_default().to_vec();
-                is_top
-                    && match (was_ours, is_owned(&new, harness)) {
-                        (true, true) => kept(&old) == kept(&new),
-                        (true, false) => kept(&old) == new,
-                        (false, true) => kept(&new) == old,
-                        (false, false) => false,
-                    }
-            }
-            _ => false,
-        }
-}
-
-/// The splices and operations of one edit.
-struct Edits<'a> {
+/// An edit that is being made.
+struct Draft<'a> {
     text: &'a str,
+    edited: Edited,
     splices: Vec<Splice>,
     ops: Vec<PatchOperation>,
 }
 
-impl Edits<'_> {
-    /// The top-level key is there, with this argv.
-    fn argv(
-        &mut self,
-        harness: &str,
-        (name, key): (&str, &Key),
-        array: &Array,
-        there: &[String],
-        want: Option<&[String]>,
-        containers: &Containers,
-        edited: &mut Edited,
-    ) -> Result<(), Refusal> {
-        let at = container(array).ok_or(Refusal::Unsafe("an array without a place"))?;
-        let path = PointerBuf::from_tokens([name]);
-        let replace = |argv: &[String]| {
-            PatchOperation::Replace(ReplaceOperation { path: path.clone(), value: Value::from(argv.to_vec()) })
-        };
-        let is_ours = is_owned(there, harness);
-        let previous = command::previous_argv(there);
-        if is_ours {
-            edited.handlers += 1;
-            edited.programs.extend(there.first().cloned());
+impl TopKey<'_> {
+    /// Keys of that name below the root, in tables with a header or dotted ones, whose argv is ours.
+    fn find_misplaced(&self, text: &str, table: &Table, path: &mut Vec<String>, found: &mut Vec<Misplaced>) {
+        for (name, item) in table {
+            path.push(name.to_owned());
+            match item {
+                Item::Table(inner) => self.find_misplaced(text, inner, path, found),
+                Item::ArrayOfTables(inner) => {
+                    for (index, inner) in inner.iter().enumerate() {
+                        path.push(index.to_string());
+                        self.find_misplaced(text, inner, path, found);
+                        path.pop();
+                    }
+                }
+                Item::Value(value) if name == self.key && path.len() > 1 => {
+                    let argv = value.as_array().and_then(strings).filter(|argv| self.owns(argv));
+                    let place = table.key(name).zip(value.span());
+                    let lines = place.and_then(|(key, span)| member_lines(text, key, span.end));
+                    found.extend(argv.zip(lines).map(|(argv, lines)| Misplaced { path: path.clone(), lines, argv }));
+                }
+                _ => {}
+            }
+            path.pop();
         }
-        match want {
+    }
+
+    fn owns(&self, argv: &[String]) -> bool {
+        command::owned_argv(argv).is_some_and(|owned| owned.harness == self.harness)
+    }
+
+    /// The key is there, with these words.
+    fn edit(&self, draft: &mut Draft<'_>, at: &Key, array: &Container, there: &[String]) -> Result<(), Refusal> {
+        let path = PointerBuf::from_tokens([self.key]);
+        let previous = command::previous_argv(there);
+        let is_ours = self.owns(there);
+        if is_ours {
+            draft.edited.handlers += 1;
+            draft.edited.programs.extend(there.first().cloned());
+        }
+        let (remark, value) = match self.argv {
             Some(argv) if is_ours => {
                 let want = chained(argv, previous);
                 if want == there {
                     return Ok(());
                 }
-                let moved = there.first() != want.first();
-                edited.faults.push(if moved { Fault::OldPath(name.into()) } else { Fault::Differs(name.into()) });
-                edited.tally.updated += 1;
-                edited.remarks.push(format!("{name}: ours brought up to date"));
-                self.replace_words(&at, there, &want);
-                self.ops.push(replace(&want));
+                let fault = if there.first() == want.first() { Fault::Differs } else { Fault::OldPath };
+                draft.edited.faults.push(fault(self.key.to_owned()));
+                draft.edited.tally.updated += 1;
+                draft.replace_words(array, there, &want);
+                ("ours brought up to date", want)
             }
             // Another program that chains ours: it is wired, through that one.
-            Some(_) if previous.is_some_and(|argv| is_owned(argv, harness)) => edited.handlers += 1,
+            Some(_) if previous.is_some_and(|argv| self.owns(argv)) => {
+                draft.edited.handlers += 1;
+                return Ok(());
+            }
             Some(argv) => {
-                edited.faults.push(Fault::Missing(name.to_owned()));
-                edited.tally.added += 1;
+                draft.edited.faults.push(Fault::Missing(self.key.to_owned()));
+                draft.edited.tally.added += 1;
                 if there.is_empty() {
-                    edited.remarks.push(format!("{name}: ours"));
-                    self.splices.push(Splice::insert(at.open + 1, words(argv)));
-                    self.ops.push(replace(argv));
+                    draft.splices.push(Splice::insert(array.open + 1, words(argv)));
+                    ("ours", argv.to_vec())
                 } else {
-                    edited.remarks.push(format!("{name}: ours first, yours chained after it"));
-                    self.chain(&at, argv);
-                    self.ops.push(replace(&chained(argv, Some(there))));
+                    draft.chain(array, argv);
+                    ("ours first, yours chained after it", chained(argv, Some(there)))
                 }
             }
-            None if !is_ours => {}
+            None if !is_ours => return Ok(()),
             None => {
-                edited.tally.removed += 1;
+                draft.edited.tally.removed += 1;
                 match previous {
                     Some(previous) if !previous.is_empty() => {
-                        edited.remarks.push(format!("{name}: yours again"));
-                        self.unchain(&at, there);
-                        self.ops.push(replace(previous));
+                        draft.unchain(array, there);
+                        ("yours alone again", previous.to_vec())
                     }
-                    _ if containers.may_remove(&path) => {
-                        edited.remarks.push(format!("{name}: removed"));
-                        edited.emptied.push(path.to_string());
-                        let lines =
-                            member_lines(self.text, key, at.close).ok_or(Refusal::Unsafe("a key without a place"))?;
-                        self.splices.push(Splice::delete(lines));
-                        self.ops.push(remove_op(path.clone()));
+                    _ if self.containers.may_remove(&path) => {
+                        draft.edited.remarks.push(format!("{}: ours removed", self.key));
+                        draft.edited.emptied.push(path.to_string());
+                        let lines = member_lines(draft.text, at, array.close);
+                        draft.splices.push(Splice::delete(lines.ok_or(Refusal::Unsafe("a key without a place"))?));
+                        draft.ops.push(remove_op(path));
+                        return Ok(());
                     }
                     _ => {
-                        edited.remarks.push(format!("{name}: empty again"));
-                        self.splices.extend(at.remove(self.text, &(0..there.len()).collect::<Vec<_>>()));
-                        self.ops.push(replace(&[]));
+                        draft.splices.extend(array.remove(draft.text, &(0..there.len()).collect::<Vec<_>>()));
+                        ("empty again", Vec::new())
                     }
                 }
             }
-        }
+        };
+        draft.edited.remarks.push(format!("{}: {remark}", self.key));
+        draft.ops.push(PatchOperation::Replace(ReplaceOperation { path, value: Value::from(value) }));
         Ok(())
+    }
+
+    /// Whether an operation sets the key to ours with the old argv whole in it, gives the old one back, or takes ours
+    /// out.
+    fn may(&self, doc: &Value, op: &PatchOperation) -> bool {
+        let is_top = op.path().count() == 1;
+        let there = op.path().resolve(doc).ok().and_then(value_strings);
+        let was_ours = there.as_deref().is_some_and(|argv| self.owns(argv));
+        op.path().last().is_some_and(|token| token.decoded() == self.key)
+            && match op {
+                PatchOperation::Add(add) => {
+                    is_top && there.is_none() && value_strings(&add.value).is_some_and(|argv| self.owns(&argv))
+                }
+                PatchOperation::Remove(_) => was_ours,
+                PatchOperation::Replace(replace) => {
+                    let (Some(old), Some(new)) = (there, value_strings(&replace.value)) else { return false };
+                    let kept = |argv: &[String]| command::previous_argv(argv).unwrap_or_default().to_vec();
+                    is_top
+                        && match (was_ours, self.owns(&new)) {
+                            (true, true) => kept(&old) == kept(&new),
+                            (true, false) => kept(&old) == new,
+                            (false, true) => kept(&new) == old,
+                            (false, false) => false,
+                        }
+                }
+                _ => false,
+            }
+    }
+}
+
+impl<'a> Draft<'a> {
+    fn new(text: &'a str) -> Self {
+        let edited = Edited { text: text.to_owned(), ..Edited::default() };
+        Self { text, edited, splices: Vec::new(), ops: Vec::new() }
     }
 
     /// Puts ours before the person's words, and the end mark behind them.
@@ -504,13 +494,15 @@ impl Edits<'_> {
         };
         self.splices.push(splice);
         self.ops.push(add_op(PointerBuf::from_tokens([key]), Value::from(argv.to_vec())));
+        self.edited.created.push(format!("/{key}"));
+        self.edited.tally.added += 1;
     }
 
     /// Takes handlers of ours out of `[[hooks.EVENT]]` tables, and of arrays of inline tables.
-    fn hooks(&mut self, harness: &str, events: &Table, edited: &mut Edited) {
+    fn remove_hooks(&mut self, harness: &str, events: &Table) {
         let mut lines = Vec::new();
         let mut emptied = 0;
-        for (event, item) in events.iter() {
+        for (event, item) in events {
             let mut whole = Vec::new();
             let mut parts = Vec::new();
             let groups = tables(item);
@@ -522,9 +514,9 @@ impl Edits<'_> {
                     command.and_then(command::owned).filter(|owned| owned.harness == harness)
                 };
                 let ours: Vec<usize> = (0..all.len()).filter(|i| owned(&all[*i]).is_some()).collect();
-                edited.programs.extend(all.iter().filter_map(owned).map(|owned| owned.program));
-                edited.handlers += ours.len();
-                edited.tally.removed += ours.len();
+                self.edited.programs.extend(all.iter().filter_map(owned).map(|owned| owned.program));
+                self.edited.handlers += ours.len();
+                self.edited.tally.removed += ours.len();
                 match ours.len() {
                     0 => {}
                     n if n == all.len() => whole.push(group),
@@ -534,7 +526,7 @@ impl Edits<'_> {
             if whole.is_empty() && parts.is_empty() {
                 continue;
             }
-            edited.faults.push(Fault::Misplaced(format!("{HOOKS}.{event}")));
+            self.edited.faults.push(Fault::Misplaced(format!("{HOOKS}.{event}")));
             let path = |rest: &[String]| {
                 let head = [HOOKS.to_owned(), event.to_owned()];
                 pointer(&head.into_iter().chain(rest.iter().cloned()).collect::<Vec<_>>())
@@ -581,19 +573,15 @@ impl Edits<'_> {
         }
     }
 
-    fn finish(
-        self,
-        doc: &Doc<'_>,
-        mut edited: Edited,
-        may: impl Fn(&Value, &PatchOperation) -> bool,
-    ) -> Result<Edited, Refusal> {
-        if self.ops.is_empty() {
+    fn finish(self, doc: &Doc<'_>, may: impl Fn(&Value, &PatchOperation) -> bool) -> Result<Edited, Refusal> {
+        let Self { text, mut edited, splices, ops } = self;
+        if ops.is_empty() {
             return Ok(edited);
         }
-        edited.text = splice(self.text, self.splices).ok_or(Refusal::Unsafe("overlapping splices"))?;
+        edited.text = splice(text, splices).ok_or(Refusal::Unsafe("overlapping splices"))?;
         let after = parse(&edited.text).map_err(|_| Refusal::Unsafe("the result would not parse"))?;
         let mut expected = table_value(doc.as_table());
-        for op in &self.ops {
+        for op in &ops {
             if !may(&expected, op) {
                 return Err(Refusal::Unsafe("an operation on what is not ours"));
             }
@@ -603,7 +591,7 @@ impl Edits<'_> {
         if table_value(after.as_table()) != expected {
             return Err(Refusal::Unsafe("the result would mean something else"));
         }
-        edited.patch = Patch(self.ops);
+        edited.patch = Patch(ops);
         Ok(edited)
     }
 }

@@ -37,10 +37,12 @@ const fn harness(name: &'static str, product: &'static str) -> Harness {
 static GROUPED: Harness = harness("claude-code", "Grouped");
 static ARGV: Harness = harness("codex", "Argv");
 
+type MakeWiring = dyn Fn(&Host) -> Vec<Wiring> + Send + Sync;
+
 /// An adapter whose wiring is given.
 pub struct Double {
     harness: &'static Harness,
-    wiring: Box<dyn Fn(&Host) -> Vec<Wiring> + Send + Sync>,
+    wiring: Box<MakeWiring>,
 }
 
 impl Adapter for Double {
