@@ -10,6 +10,7 @@ use sessionpipe_core::event::{Event, EventType};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::out::{Out, Role, clean, count, cut, thousands};
+use crate::registry;
 
 /// Columns of a session's title; a longer one is cut.
 const TITLE: usize = 22;
@@ -17,6 +18,8 @@ const TITLE: usize = 22;
 const WHAT: usize = 16;
 /// Columns of the detail where there is no terminal to fill.
 const DETAIL: usize = 28;
+/// And at most: a tool's input may be kilobytes.
+const DETAIL_MAX: usize = 100;
 /// What a terminal leaves for the detail at least.
 const DETAIL_MIN: usize = 12;
 /// Columns of a duration.
@@ -44,11 +47,10 @@ struct Line {
 }
 
 impl Lines {
-    /// Times are shown in `zone`; a line says the day where it is not the day of `now`. The longest of `harnesses` gives
-    /// the width of its column.
+    /// Times are shown in `zone`; a line says the day where it is not the day of `now`.
     #[must_use]
-    pub fn new(now: Timestamp, zone: TimeZone, harnesses: &[&str]) -> Self {
-        let harness = harnesses.iter().map(|name| name.len()).max().unwrap_or(0);
+    pub fn new(now: Timestamp, zone: TimeZone) -> Self {
+        let harness = registry::HARNESSES.iter().map(|harness| harness.name.len()).max().unwrap_or(0);
         Self { day: now.to_zoned_datetime(zone.clone()).date(), zone, harness, titles: BTreeMap::new() }
     }
 
@@ -67,7 +69,7 @@ impl Lines {
         let before = 8 + 2 + self.harness + 2 + TITLE + 2 + WHAT + 2;
         let detail = match out.width() {
             Some(width) => width.saturating_sub(before + 2 + DURATION).max(DETAIL_MIN),
-            None => DETAIL.max(line.detail.width()),
+            None => line.detail.width().clamp(DETAIL, DETAIL_MAX),
         };
         let columns = [
             out.paint(Role::Faint, &time),
@@ -99,7 +101,7 @@ impl Lines {
 fn padded(out: &Out, role: Role, text: &str, columns: usize) -> String {
     let text = clean(text);
     let text = cut(&text, columns);
-    let space = " ".repeat(columns - text.width());
+    let space = " ".repeat(columns.saturating_sub(text.width()));
     out.paint(role, &text) + &space
 }
 
@@ -215,7 +217,7 @@ mod tests {
 
     fn lines() -> Lines {
         let now = "2026-11-30T16:00:00Z".parse().expect("a time");
-        Lines::new(now, TimeZone::UTC, &["claude-code", "codex"])
+        Lines { harness: "claude-code".len(), ..Lines::new(now, TimeZone::UTC) }
     }
 
     #[test]

@@ -169,7 +169,7 @@ fn total(plan: &Plan, would: bool, out: &Out) -> String {
     let same = plan.files().filter(|file| file.state == FileState::UpToDate).count();
     let copies = plan.copies.iter().filter(|copy| !copy.up_to_date).count();
     let mut parts = Vec::new();
-    if changes > 0 || copies == 0 {
+    if changes > 0 {
         parts.push(format!("{} would change", count(changes, "file")));
     }
     if copies > 0 {
@@ -182,13 +182,13 @@ fn total(plan: &Plan, would: bool, out: &Out) -> String {
     if refused > 0 {
         parts.push(out.paint(Role::Bad, &format!("{refused} refused")));
     }
-    let mut text = format!("{}.", parts.join(", "));
+    let mut text = if parts.is_empty() { String::new() } else { format!("{}. ", parts.join(", ")) };
     if would && !plan.is_noop() {
         let command = if plan.action == Action::Install { "install" } else { "uninstall" };
         let yes = if out.is_interactive() { "" } else { " --yes" };
-        let _ = write!(text, " Nothing was written. Apply with: sessionpipe {command}{yes}");
+        let _ = write!(text, "Nothing was written. Apply with: sessionpipe {command}{yes}");
     } else {
-        text.push_str(" Nothing to do.");
+        text.push_str("Nothing to do.");
     }
     text + "\n"
 }
@@ -214,14 +214,21 @@ fn render_receipt(plan: &Plan, receipt: &Receipt, host: &Host, out: &Out) -> Str
     }
     let after = match plan.action {
         Action::Install => "Undo with: sessionpipe uninstall".to_owned(),
-        Action::Uninstall => format!("Events stay in {}", out.path(&host.dirs.outbox())),
+        Action::Uninstall if host.dirs.outbox().is_file() => {
+            format!("The events stay in {}", out.path(&host.dirs.outbox()))
+        }
+        Action::Uninstall => "Nothing of ours is left in these files.".to_owned(),
     };
     let _ = writeln!(text, ". {after}");
     text
 }
 
 fn outcome_text(file: &FileReceipt) -> (Role, String) {
-    let hooks = || count(file.handlers, "entry").replace("entrys", "entries") + " of ours";
+    let hooks = || match file.handlers {
+        0 => "nothing of ours in it".to_owned(),
+        1 => "1 entry of ours".to_owned(),
+        n => format!("{n} entries of ours"),
+    };
     match &file.outcome {
         FileOutcome::UpToDate => (Role::Faint, format!("up to date, {}", hooks())),
         FileOutcome::Created => (Role::Good, format!("made, {}", hooks())),

@@ -132,7 +132,7 @@ fn start(harness: &str, call: &Call, host: &Host, root: &Path) -> io::Result<()>
 
 fn show(host: &Host, json: bool, out: &Out) -> Result<usize, CommandError> {
     let now = Timestamp::from_millisecond(host.now_ms).unwrap_or_default();
-    let mut lines = Lines::new(now, TimeZone::system(), &select::event_names());
+    let mut lines = Lines::new(now, TimeZone::system());
     let mut shown = 0;
     let Some(outbox) = Reader::open(&host.dirs.outbox()).map_err(CommandError::failed)? else { return Ok(0) };
     for entry in outbox.events(0, Query::default()).map_err(CommandError::failed)? {

@@ -13,6 +13,7 @@ use sessionpipe_pipeline::losses;
 use sessionpipe_pipeline::outbox::{LossCount, Quarantined, Reader, Stats};
 
 use crate::commands::status::state_text;
+use crate::config::Config;
 use crate::error::{CommandError, Exit, Outcome};
 use crate::health::{Health, Wired, health};
 use crate::latency::{Latency, measure};
@@ -213,6 +214,8 @@ fn silence(health: &Health, host: &Host) -> Option<Finding> {
 struct Store {
     /// Why the outbox cannot be read.
     error: Option<String>,
+    /// Why the person's settings cannot be read.
+    config: Option<String>,
     stats: Option<Stats>,
     losses: Vec<LossCount>,
     /// What hooks could not keep, not taken by a worker yet.
@@ -227,6 +230,7 @@ impl Store {
         let reader = outbox.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
             error: outbox.as_ref().err().map(|error| error.to_string()),
+            config: Config::read(host).err().map(|error| format!("{:#}", error.source)),
             stats: reader.map(Reader::stats).transpose().map_err(CommandError::failed)?,
             losses: reader.map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
             untaken: losses::read(&host.dirs).map(|l| l.iter().map(|(r, n)| (r.as_str(), n)).collect()).unwrap_or_default(),
@@ -235,9 +239,10 @@ impl Store {
         })
     }
 
-    fn uneasy(&self) -> Option<&'static str> {
+    fn uneasy(&self) -> impl Iterator<Item = &'static str> {
         let stuck = self.waiting.1 > WAITING_MS;
-        (self.error.is_some() || stuck || !self.untaken.is_empty()).then_some("the outbox")
+        let outbox = self.error.is_some() || stuck || !self.untaken.is_empty();
+        outbox.then_some("the outbox").into_iter().chain(self.config.as_ref().map(|_| "the settings"))
     }
 }
 
@@ -265,6 +270,9 @@ fn render(diagnoses: &[Diagnosis], store: &Store, latency: Option<&Latency>, hos
         text.push_str(&diagnosis.render(name, host, out));
     }
     text.push_str(&row("outbox", &store.text(host)));
+    if let Some(error) = &store.config {
+        text.push_str(&row("config", error));
+    }
     if host.dirs.redirected {
         let note = format!("SESSIONPIPE_HOME moves our folders to {}; hooks of an agent that was started without it write elsewhere", out.path(&host.dirs.state));
         text.push_str(&row("state", &note));
@@ -369,6 +377,8 @@ pub struct Document {
     hook: Option<LatencyDocument>,
     harnesses: Vec<HarnessDocument>,
     outbox: OutboxDocument,
+    /// Why `config.toml` cannot be used; null when it can.
+    config_error: Option<String>,
     /// Whether `SESSIONPIPE_HOME` moves our folders.
     redirected: bool,
     /// With `--quarantine`: what arrived and could not be used.
@@ -527,6 +537,7 @@ impl Document {
                 waiting: store.waiting.0,
                 losses: stored.chain(untaken).collect(),
             },
+            config_error: store.config.clone(),
             redirected: host.dirs.redirected,
             quarantine,
         }

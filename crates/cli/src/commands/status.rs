@@ -48,15 +48,18 @@ fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
             continue;
         }
         let version = health.found.as_ref().and_then(|found| found.version.clone());
-        for file in &health.files {
+        for (index, file) in health.files.iter().enumerate() {
             let (role, text) = state_text(file);
-            table.row([
+            let mut row = vec![
                 name.clone(),
                 cell(Role::Plain, version.as_deref().unwrap_or("found")),
                 cell(Role::Plain, out.path(&file.path)),
                 cell(role, text),
-                heard(health, host),
-            ]);
+            ];
+            if index == 0 {
+                row.push(heard(health, host));
+            }
+            table.row(row);
         }
     }
     let mut text = table.render(out);

@@ -81,7 +81,7 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         out.complain(&format!("{} what waits could not be taken: {:#}\n", out.paint(Role::Warn, "note:"), error.source));
     }
     let query = Query { harness: args.harness.clone(), session: args.session.clone(), since_ms, limit: None };
-    let mut view = View { tier: args.tier, json: args.json, lines: Lines::new(now, zone, &names), text: String::new() };
+    let mut view = View { tier: args.tier, json: args.json, lines: Lines::new(now, zone), text: String::new() };
     let mut after = 0;
     loop {
         after = show(after, &query, &mut view, host, out)?;

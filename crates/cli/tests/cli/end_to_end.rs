@@ -1,0 +1,86 @@
+//! As the harness does it: the command is read from the config that `install` wrote and run by a shell in a clean
+//! environment, for whole recorded sessions.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sessionpipe_core::testing::{Call, Fixture};
+
+use crate::environment::TestEnvironment;
+
+fn scenario(harness: &str, name: &str) -> Fixture {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/harness").join(harness).join("scenarios");
+    Fixture::load(&folder).into_iter().find(|fixture| fixture.path.ends_with(name)).expect("the scenario")
+}
+
+/// The command of an event, as the harness finds it.
+fn command(hooks: &Value, event: &str) -> Option<String> {
+    let groups = hooks["hooks"][event].as_array()?;
+    let handlers = groups.iter().flat_map(|group| group["hooks"].as_array().into_iter().flatten());
+    handlers.filter_map(|handler| handler["command"].as_str()).find(|command| command.contains("sessionpipe")).map(str::to_owned)
+}
+
+/// The `notify` argv with its payload behind it, as words of a shell.
+fn notify(config: &str, payload: &str) -> String {
+    let document: toml_edit::DocumentMut = config.parse().expect("TOML");
+    let argv = document["notify"].as_array().expect("notify").iter().filter_map(|word| word.as_str().map(str::to_owned));
+    let quoted = |word: String| format!("'{}'", word.replace('\'', r"'\''"));
+    argv.chain([payload.to_owned()]).map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn play(environment: &TestEnvironment, fixture: &Fixture, config: &str) {
+    let hooks: Value = serde_json::from_str(&environment.read(config)).expect("JSON");
+    let mut printed = Vec::new();
+    let calls: Vec<Call> = fixture.calls(&environment.home());
+    for call in &calls {
+        for (path, text) in &call.files {
+            environment.write(&path.display().to_string(), text);
+        }
+        let cwd = call.cwd.as_deref().map(Path::new);
+        std::fs::create_dir_all(cwd.unwrap_or(&environment.home())).expect("its folder");
+        let command = match call.argv.get(2) {
+            Some(payload) => notify(&environment.read(".codex/config.toml"), payload),
+            None => command(&hooks, &call.argv[1]).unwrap_or_else(|| panic!("no hook of ours for {}", call.argv[1])),
+        };
+        let said = environment.hook_with(&command, &call.stdin, &call.env, cwd);
+        assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{command}");
+        printed.push(said.stdout);
+    }
+    environment.expect(0, &["flush"]);
+    let said = environment.expect(0, &["tail", "--json", "--tier", "3"]);
+    let events: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    fixture.check(&environment.home(), &printed, &events).unwrap_or_else(|why| panic!("{}: {why}", fixture.path.display()));
+    gap_free(&events);
+}
+
+fn gap_free(events: &[Value]) {
+    let mut next: BTreeMap<&str, u64> = BTreeMap::new();
+    for event in events {
+        let seq = next.entry(event["session"]["id"].as_str().expect("an id")).or_default();
+        assert_eq!(event["session"]["seq"], *seq);
+        *seq += 1;
+    }
+}
+
+#[test]
+fn a_session_of_claude_code() {
+    let environment = TestEnvironment::with_agents();
+    let before = environment.files();
+    environment.expect(0, &["install", "--yes"]);
+    play(&environment, &scenario("claude-code", "2.1.328-parallel-tools.json"), ".claude/settings.json");
+    environment.expect(0, &["uninstall", "--yes"]);
+    let after = environment.files();
+    assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "every byte is back");
+}
+
+#[test]
+fn a_session_of_codex() {
+    let environment = TestEnvironment::with_agents();
+    let before = environment.files();
+    environment.expect(0, &["install", "--yes"]);
+    play(&environment, &scenario("codex", "0.171.0-shell.json"), ".codex/hooks.json");
+    environment.expect(0, &["uninstall", "--yes"]);
+    let after = environment.files();
+    assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "every byte is back");
+}

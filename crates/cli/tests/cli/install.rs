@@ -1,0 +1,232 @@
+//! `sessionpipe install`
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::environment::{TestEnvironment, commands};
+
+#[test]
+fn a_dry_run_shows_the_plan_and_touches_nothing() {
+    let environment = TestEnvironment::new();
+    environment.write(".codex/hooks.json", "{\"hooks\": {}}\n");
+    environment.write(".codex/config.toml", "model = \"gpt-5.5\"\nnotify = [\"/opt/guard/done\", \"--loud\"]\n");
+    environment.write(".claude/settings.json", "{\n  \"hooks\": {\n    \"Stop\": [,]\n  }\n}\n");
+    environment.write(".claude-mem/settings.json", "{\"memory\": true}\n");
+    let before = environment.snapshot();
+    let said = environment.expect(1, &["install", "--dry-run"]);
+    assert_snapshot!(environment.tidy(&said.stdout), @r#"
+    "#);
+    assert_eq!(environment.snapshot(), before);
+}
+
+#[test]
+fn what_only_reads_touches_nothing() {
+    let environment = TestEnvironment::with_agents();
+    let untouched = |when: &str| {
+        let before = environment.snapshot();
+        for args in [
+            &["install", "--dry-run"][..],
+            &["install", "--dry-run", "--json"],
+            &["install", "--check"],
+            &["install", "--print"],
+            &["install"],
+            &["uninstall", "--dry-run"],
+            &["uninstall"],
+            &["status"],
+            &["status", "--json"],
+            &["doctor"],
+            &["completions", "bash"],
+        ] {
+            environment.run(args);
+            assert_eq!(environment.snapshot(), before, "{when}: sessionpipe {args:?}");
+        }
+    };
+    untouched("before an install");
+    environment.expect(0, &["install", "--yes"]);
+    untouched("after it");
+}
+
+#[test]
+fn the_exit_code_tells() {
+    let environment = TestEnvironment::with_agents();
+    environment.expect(3, &["install", "--check"]);
+    // Nobody can be asked.
+    let said = environment.expect(2, &["install"]);
+    assert!(said.stdout.ends_with("2 files would change, 1 up to date. Nothing was written. Apply with: sessionpipe install --yes\n") ||
+            said.stdout.ends_with("3 files would change. Nothing was written. Apply with: sessionpipe install --yes\n"), "{}", said.stdout);
+    environment.expect(0, &["install", "--dry-run"]);
+    environment.expect(0, &["install", "--yes"]);
+    environment.expect(0, &["install", "--check"]);
+    let before = environment.snapshot();
+    let said = environment.expect(0, &["install"]);
+    assert!(said.stdout.ends_with("\n3 up to date. Nothing to do.\n"), "{}", said.stdout);
+    assert_eq!(environment.snapshot(), before, "a second install changes nothing");
+}
+
+#[test]
+fn one_harness_of_two() {
+    let environment = TestEnvironment::with_agents();
+    let codex = environment.read(".codex/config.toml");
+    environment.expect(0, &["install", "--yes", "--harness", "claude-code", "--harness", "claude-code"]);
+    assert_eq!(commands(&serde_json::from_str(&environment.read(".claude/settings.json")).expect("JSON")).len(), 16);
+    assert_eq!(environment.read(".codex/config.toml"), codex);
+}
+
+#[test]
+fn a_harness_that_is_not_here() {
+    let environment = TestEnvironment::new();
+    environment.write(".codex/config.toml", "");
+    let said = environment.expect(1, &["install", "--yes", "--harness", "claude-code"]);
+    assert_snapshot!(said.stderr, @"
+    error: not found here: claude-code
+      = Claude Code: looked for ~/.claude
+      = to wire it all the same, add --force
+    ");
+    environment.expect(0, &["install", "--yes", "--harness", "claude-code", "--force"]);
+    assert!(environment.read(".claude/settings.json").contains("claude-code Stop"));
+}
+
+#[test]
+fn a_machine_without_agents() {
+    let environment = TestEnvironment::new();
+    let said = environment.expect(0, &["install", "--dry-run"]);
+    assert_snapshot!(said.stdout, @"
+    No agent was found on this machine.
+      = Claude Code: looked for ~/.claude
+      = Codex: looked for ~/.codex
+    Nothing to do. To see it work without one: sessionpipe demo
+    ");
+}
+
+#[test]
+fn a_refused_file_is_named_and_the_others_are_wired() {
+    let environment = TestEnvironment::with_agents();
+    let broken = "{\n  \"hooks\": {\n    \"Stop\": [,]\n  }\n}\n";
+    environment.write(".claude/settings.json", broken);
+    let said = environment.expect(1, &["install", "--yes"]);
+    assert_eq!(environment.read(".claude/settings.json"), broken);
+    assert!(environment.read(".codex/hooks.json").contains("codex Stop"));
+    assert!(said.stdout.contains("  |\n3 |     \"Stop\": [,]\n  |              ^\n"), "{}", said.stdout);
+    assert!(said.stdout.contains("by hand: sessionpipe install --harness claude-code --print"), "{}", said.stdout);
+    assert!(said.stdout.ends_with("2 files changed, 1 not done. Undo with: sessionpipe uninstall\n"), "{}", said.stdout);
+}
+
+#[test]
+fn the_diffs_that_are_shown_are_what_is_done() {
+    if Command::new("patch").arg("--version").stdout(Stdio::null()).status().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "patch is missing");
+        return;
+    }
+    let (shown, done) = (TestEnvironment::with_agents(), TestEnvironment::with_agents());
+    for environment in [&shown, &done] {
+        environment.write(".claude/settings.json", "\u{feff}{\r\n  \"hooks\": { \"Stop\": [ ] }, // mine\r\n  \"model\": \"opus\"\r\n}");
+        environment.write(".codex/config.toml", "# no newline at the end\nmodel = \"gpt-5.5\"");
+    }
+    let text = shown.run(&["install", "--dry-run"]).stdout;
+    let mut diffs: Vec<String> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("--- ") {
+            diffs.push(String::new());
+        }
+        let is_diff = ["--- ", "+++ ", "@@ ", " ", "+", "-", "\\"].iter().any(|mark| line.starts_with(mark));
+        if let Some(diff) = diffs.last_mut().filter(|_| is_diff && !line.starts_with("  ! ")) {
+            diff.push_str(line);
+        }
+    }
+    assert_eq!(diffs.len(), 3, "{text}");
+    for diff in &diffs {
+        let name = diff.lines().nth(1).and_then(|line| line.strip_prefix("+++ ~/")).expect("a name");
+        let file = shown.home().join(name.trim_end_matches(" (planned)"));
+        let mut patch =
+            Command::new("patch").args(["--binary", "--silent"]).arg(&file).stdin(Stdio::piped()).spawn().expect("patch");
+        patch.stdin.take().expect("stdin").write_all(diff.as_bytes()).expect("it reads");
+        assert!(patch.wait().expect("it ends").success(), "{diff}");
+    }
+    done.expect(0, &["install", "--yes"]);
+    for (path, bytes) in done.files() {
+        let path = path.strip_prefix(done.home()).expect("inside").to_owned();
+        let expected = String::from_utf8(bytes).expect("UTF-8").replace(&done.home().display().to_string(), "[HOME]");
+        assert_eq!(shown.tidy(&shown.read(&path.display().to_string())), expected, "{}", path.display());
+    }
+}
+
+#[test]
+fn entries_to_paste() {
+    let environment = TestEnvironment::with_agents();
+    let said = environment.expect(0, &["install", "--print", "--harness", "codex"]);
+    let text = environment.tidy(&said.stdout);
+    assert!(text.starts_with("# codex: into ~/.codex/hooks.json\n{"), "{text}");
+    assert!(text.contains("'[HOME]/.cargo/bin/sessionpipe-hook' codex Stop"), "{text}");
+    assert!(text.contains("# codex: into ~/.codex/config.toml\nnotify = [\"[HOME]/.cargo/bin/sessionpipe-hook\", \"codex\", \"notify\"]\n"), "{text}");
+    let json = environment.json(0, &["install", "--print", "--json", "--harness", "codex"]);
+    let entries: Value = serde_json::from_str(json["entries"][0]["text"].as_str().expect("a text")).expect("JSON to paste");
+    assert_eq!(commands(&entries).len(), 12);
+}
+
+#[test]
+fn modes_stay_and_our_own_are_narrow() {
+    let environment = TestEnvironment::with_agents();
+    let settings = environment.home().join(".claude/settings.json");
+    std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+    // Made by somebody with a wide umask.
+    for folder in ["", "spool", "backups", "bin"] {
+        let folder = environment.state().join(folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+    environment.expect(0, &["install", "--yes"]);
+    assert_eq!(environment.mode(&settings), 0o600);
+    let command = commands(&serde_json::from_str(&environment.read(".claude/settings.json")).expect("JSON")).remove(0);
+    environment.hook(&command, "{\"session_id\":\"s\"}");
+    environment.expect(0, &["flush"]);
+    for (path, _) in environment.snapshot().iter().filter(|(path, _)| path.starts_with(environment.state())) {
+        let expected = if path.is_dir() { 0o700 } else { 0o600 };
+        let bin = path.parent() == Some(&environment.state().join("bin"));
+        assert_eq!(environment.mode(path), if bin { 0o700 } else { expected }, "{}", path.display());
+    }
+}
+
+#[test]
+fn on_a_terminal_it_asks_once() {
+    let environment = TestEnvironment::with_agents();
+    let before = environment.files();
+    let screen = on_a_terminal(&environment, &["install"], "n\n");
+    assert!(screen.contains("Write these changes? [y/N]") && screen.contains("Nothing was written."), "{screen}");
+    assert_eq!(environment.files(), before);
+    let screen = on_a_terminal(&environment, &["install"], "y\n");
+    assert!(screen.contains("3 files changed. Undo with: sessionpipe uninstall"), "{screen}");
+    assert_eq!(commands(&serde_json::from_str(&environment.read(".claude/settings.json")).expect("JSON")).len(), 16);
+}
+
+/// Runs it on a terminal of its own, and gives the screen.
+fn on_a_terminal(environment: &TestEnvironment, args: &[&str], answer: &str) -> String {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).expect("granted");
+    unlockpt(&terminal).expect("unlocked");
+    let name = ptsname(&terminal, Vec::new()).expect("its name").into_string().expect("UTF-8");
+    let open = || std::fs::OpenOptions::new().read(true).write(true).open(&name).expect("its other end");
+    let mut child = environment
+        .command(environment.home().join(".cargo/bin/sessionpipe"))
+        .args(args)
+        .env("TERM", "dumb")
+        .stdin(open())
+        .stdout(open())
+        .stderr(open())
+        .spawn()
+        .expect("it starts");
+    let mut terminal = std::fs::File::from(terminal);
+    terminal.write_all(answer.as_bytes()).expect("typed");
+    let mut screen = Vec::new();
+    let mut buffer = [0; 4096];
+    // The last end that closes ends the reading, with an error on Linux.
+    while let Ok(read @ 1..) = terminal.read(&mut buffer) {
+        screen.extend_from_slice(&buffer[..read]);
+    }
+    child.wait().expect("it ends");
+    String::from_utf8_lossy(&screen).into_owned()
+}

@@ -1,0 +1,56 @@
+//! `sessionpipe uninstall`
+
+use insta::assert_snapshot;
+
+use crate::environment::TestEnvironment;
+
+#[test]
+fn every_byte_comes_back() {
+    let environment = TestEnvironment::with_agents();
+    environment.write(".claude/settings.json", "{ \"a\" : 1.50,\r\n\t\"hooks\":{ } /* mine */ }");
+    environment.write(".codex/config.toml", "notify = [ 'x' , \"y\" ] # mine\n[hooks.state]\n");
+    let before = environment.files();
+    environment.expect(0, &["install", "--yes"]);
+    assert_ne!(environment.files(), before);
+    environment.expect(0, &["uninstall", "--yes"]);
+    assert_eq!(environment.files(), before);
+    let said = environment.expect(0, &["uninstall", "--yes"]);
+    assert!(said.stdout.ends_with("Nothing to do.\n"), "{}", said.stdout);
+}
+
+#[test]
+fn without_a_record_too() {
+    let environment = TestEnvironment::with_agents();
+    let before = environment.files();
+    environment.expect(0, &["install", "--yes"]);
+    std::fs::remove_dir_all(environment.state()).expect("removed");
+    environment.expect(0, &["uninstall", "--yes"]);
+    assert_eq!(environment.files(), before);
+}
+
+#[test]
+fn not_while_our_folders_are_redirected() {
+    let mut environment = TestEnvironment::with_agents();
+    environment.expect(0, &["install", "--yes"]);
+    let installed = environment.files();
+    let elsewhere = environment.home().join("elsewhere").display().to_string();
+    environment.var("SESSIONPIPE_HOME", &elsewhere);
+    let said = environment.expect(2, &["uninstall", "--yes"]);
+    assert_snapshot!(said.stderr, @"
+    error: SESSIONPIPE_HOME is set, so the record of the install may be another one
+      = unset SESSIONPIPE_HOME, or say that it is meant so: sessionpipe uninstall --force
+    ");
+    assert_eq!(environment.files(), installed);
+    environment.expect(0, &["uninstall", "--yes", "--force"]);
+    assert!(!environment.read(".claude/settings.json").contains("sessionpipe"));
+}
+
+#[test]
+fn nobody_asked_nothing_done() {
+    let environment = TestEnvironment::with_agents();
+    environment.expect(0, &["install", "--yes"]);
+    let installed = environment.snapshot();
+    environment.expect(2, &["uninstall"]);
+    environment.expect(0, &["uninstall", "--dry-run"]);
+    assert_eq!(environment.snapshot(), installed);
+}
