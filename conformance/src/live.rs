@@ -235,7 +235,7 @@ fn plan(
         turn: command(&harness.turn)?,
         next: command(&harness.next)?,
         screen: command(&harness.screen)?,
-        announces: harness.announces.clone(),
+        ignore: harness.ignore.clone(),
         secrets,
         timing: args.timing,
         record: args.record.as_ref().map(std::path::absolute).transpose()?,

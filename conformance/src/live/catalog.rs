@@ -46,9 +46,10 @@ pub struct Harness {
     /// Arguments of the program on a screen.
     #[serde(default)]
     pub screen: Vec<String>,
-    /// Lines that the program prints for anybody's hooks, as regular expressions: they are no trace of ours.
+    /// Lines that are no trace of ours, as regular expressions: what the program prints for anybody's hooks, and what it
+    /// prints at one time and not at another.
     #[serde(default)]
-    pub announces: Vec<String>,
+    pub ignore: Vec<String>,
     /// What it plays.
     pub scenario: Vec<Scenario>,
 }
@@ -127,6 +128,8 @@ pub enum ScreenStep {
     Key(String),
     /// Lets time pass, in milliseconds: for what the program does by the clock.
     Pause(u64),
+    /// `sessionpipe install`. The session begins without hooks.
+    Install(bool),
 }
 
 /// A question that a program may ask at its first start.
@@ -145,6 +148,18 @@ impl Scenario {
     #[must_use]
     pub fn on_a_screen(&self) -> bool {
         !self.screen.is_empty()
+    }
+
+    /// `install` comes while the program runs.
+    #[must_use]
+    pub fn installs_late(&self) -> bool {
+        self.does(What::Install) || self.screen.iter().any(|step| matches!(step, ScreenStep::Install(true)))
+    }
+
+    /// That happens while a turn runs.
+    #[must_use]
+    pub fn does(&self, what: What) -> bool {
+        self.act.as_ref().is_some_and(|act| act.what == what)
     }
 }
 

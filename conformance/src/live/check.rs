@@ -64,11 +64,11 @@ pub fn events(events: &[Value], harness: &str, version: &str, secrets: &[&str]) 
 /// Ids, numbers and times change from run to run.
 static CHANGING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[0-9a-f]*[0-9][0-9a-f-]{7,}\b|[0-9]+").ok());
 
-/// A text without what changes from run to run, and without the lines that the harness prints for anybody's hooks.
+/// A text without what changes from run to run, and without the lines to ignore.
 #[must_use]
-pub fn normal(text: &str, announces: &[Regex]) -> Vec<String> {
+pub fn normal(text: &str, ignore: &[Regex]) -> Vec<String> {
     text.lines()
-        .filter(|line| !announces.iter().any(|pattern| pattern.is_match(line)))
+        .filter(|line| !ignore.iter().any(|pattern| pattern.is_match(line)))
         .map(|line| match &*CHANGING {
             Some(changing) => changing.replace_all(line, "#").into_owned(),
             None => line.to_owned(),
@@ -78,8 +78,8 @@ pub fn normal(text: &str, announces: &[Regex]) -> Vec<String> {
 
 /// Two texts that must be the same but for what changes from run to run.
 #[must_use]
-pub fn same_text(what: &str, without: &str, with: &str, announces: &[Regex]) -> Vec<String> {
-    let (without, with) = (normal(without, announces), normal(with, announces));
+pub fn same_text(what: &str, without: &str, with: &str, ignore: &[Regex]) -> Vec<String> {
+    let (without, with) = (normal(without, ignore), normal(with, ignore));
     if without == with {
         return Vec::new();
     }
@@ -158,13 +158,24 @@ pub fn uninstalled(before: &Files, installed: &Files, ran: &Files, after: &Files
                 }
             }
             _ if was != is => {
-                let show = |bytes: Option<&Vec<u8>>| bytes.map(|b| String::from_utf8_lossy(b).into_owned());
-                wrong.push(format!("{name}: not as before\n    was {:?}\n    is  {:?}", show(was), show(is)));
+                wrong.push(format!("{name}: not as before: {}", differ(was, is)));
             }
             _ => {}
         }
     }
     wrong
+}
+
+/// Where two contents part.
+fn differ(was: Option<&Vec<u8>>, is: Option<&Vec<u8>>) -> String {
+    let (Some(was), Some(is)) = (was, is) else {
+        return if is.is_some() { "it was not there" } else { "it is gone" }.to_owned();
+    };
+    let at = was.iter().zip(is).take_while(|(a, b)| a == b).count();
+    let from = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes.get(at..).unwrap_or_default()).chars().take(60).collect::<String>()
+    };
+    format!("from byte {at} on it was {:?}, is {:?}", from(was), from(is))
 }
 
 /// A config as a value, by the ending of its name.
@@ -260,12 +271,12 @@ mod tests {
 
     #[test]
     fn ids_and_numbers_may_differ_words_may_not() {
-        let announces = [Regex::new("^hook: ").expect("a pattern")];
+        let ignore = [Regex::new("^hook: ").expect("a pattern")];
         let text = "session 01a22c01-6a46-7f72-9825-1b8b24d6da91\nran in 12ms, 2,106 tokens\n";
         let other = "session 01a22c02-0000-7f72-9825-1b8b24d6da92\nran in 0ms, 998 tokens\nhook: Stop\n";
         assert_eq!(normal("ran in 12ms", &[]), ["ran in #ms"]);
-        assert_eq!(same_text("stdout", text, &other.replace("998", "2,998"), &announces), Vec::<String>::new());
-        let wrong = same_text("stdout", "The command ran.\n", "Hook failed.\nThe command ran.\n", &announces);
+        assert_eq!(same_text("stdout", text, &other.replace("998", "2,998"), &ignore), Vec::<String>::new());
+        let wrong = same_text("stdout", "The command ran.\n", "Hook failed.\nThe command ran.\n", &ignore);
         assert_eq!(wrong, ["stdout differs with hooks", "    +Hook failed."]);
     }
 

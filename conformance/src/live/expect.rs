@@ -9,6 +9,9 @@
 //! (there, whatever it is), `-` (not there), `~` and a regular expression, a JSON scalar, or else a plain word. Keys that a
 //! line does not name may hold anything, but for the marks that an event is not what it seems ([`MARKS`]): those must
 //! be named.
+//!
+//! Where parts of a session run side by side, a line begins with the name of its strand, `@child tool.started …`: of
+//! consecutive such lines only the order within each strand counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,6 +26,7 @@ pub const MARKS: [&str; 4] = ["derived", "id_made_up", "lost", "partial"];
 /// One expected event.
 #[derive(Clone, Debug)]
 pub struct Expected {
+    strand: Option<String>,
     kind: String,
     members: Vec<(String, Wanted)>,
 }
@@ -42,13 +46,14 @@ impl Expected {
     /// # Errors
     /// Where a member has no value or a regular expression is none.
     pub fn parse(line: &str) -> anyhow::Result<Self> {
-        let mut words = words(line).into_iter();
+        let mut words = words(line).into_iter().peekable();
+        let strand = words.next_if(|word| word.starts_with('@'));
         let kind = words.next().with_context(|| format!("no event: {line:?}"))?;
         let members = words.map(|word| {
             let (key, value) = word.split_once('=').with_context(|| format!("no value: {word}"))?;
             Ok((key.to_owned(), Wanted::parse(value)?))
         });
-        Ok(Self { kind, members: members.collect::<anyhow::Result<_>>()? })
+        Ok(Self { strand, kind, members: members.collect::<anyhow::Result<_>>()? })
     }
 
     /// What is wrong with an event; `names` are the texts that `$names` stood for so far.
@@ -171,22 +176,72 @@ pub fn compare(expected: &[Expected], sessions: usize, events: &[Value]) -> Vec<
     }
     for (id, mut events) in by_session {
         events.sort_by_key(|event| event["session"]["seq"].as_u64());
-        let mut names = BTreeMap::new();
-        let first = events.iter().zip(expected).position(|(event, expected)| {
-            let fits = expected.check(event, &mut names);
-            if let Err(problem) = &fits {
+        let mut stream = Stream { left: expected, side_by_side: Vec::new(), names: BTreeMap::new() };
+        let mut taken = events.iter().map(|event| (event, stream.take(event)));
+        let misfit = taken.find_map(|(event, fits)| Some((event, fits.err()?)));
+        match misfit {
+            Some((event, problem)) => {
                 wrong.push(format!("session {id}: event {}: {problem}", event["session"]["seq"]));
             }
-            fits.is_err()
-        });
-        if first.is_none() && events.len() != expected.len() {
-            wrong.push(format!("session {id}: {} events, expected {}", events.len(), expected.len()));
+            None if stream.is_over() => continue,
+            None => wrong.push(format!("session {id}: {} events, expected {}", events.len(), expected.len())),
         }
-        if first.is_some() || events.len() != expected.len() {
-            wrong.extend(events.iter().map(|event| format!("    {}", show(event))));
-        }
+        wrong.extend(events.iter().map(|event| format!("    {}", show(event))));
     }
     wrong
+}
+
+/// What is still expected of one session.
+struct Stream<'a> {
+    left: &'a [Expected],
+    /// The strands that run now, each with what is left of it.
+    side_by_side: Vec<Vec<&'a Expected>>,
+    names: BTreeMap<String, String>,
+}
+
+impl<'a> Stream<'a> {
+    fn is_over(&self) -> bool {
+        self.left.is_empty() && self.side_by_side.is_empty()
+    }
+
+    fn take(&mut self, event: &Value) -> Result<(), String> {
+        if self.side_by_side.is_empty() {
+            self.open();
+        }
+        let mut problem = "nothing more is expected".to_owned();
+        for at in 0..self.side_by_side.len() {
+            let Some(expected) = self.side_by_side[at].first() else { continue };
+            // What a line that does not fit has named is not named.
+            let mut names = self.names.clone();
+            match expected.check(event, &mut names) {
+                Ok(()) => {
+                    self.names = names;
+                    self.side_by_side[at].remove(0);
+                    self.side_by_side.retain(|strand| !strand.is_empty());
+                    return Ok(());
+                }
+                Err(why) => problem = why,
+            }
+        }
+        Err(problem)
+    }
+
+    /// The next line, or all consecutive lines that have strands.
+    fn open(&mut self) {
+        let block = match self.left.iter().position(|line| line.strand.is_none()) {
+            Some(0) => 1,
+            Some(end) => end,
+            None => self.left.len(),
+        };
+        let (block, left) = self.left.split_at(block);
+        self.left = left;
+        for line in block {
+            match self.side_by_side.iter_mut().find(|strand| strand[0].strand == line.strand) {
+                Some(strand) => strand.push(line),
+                None => self.side_by_side.push(vec![line]),
+            }
+        }
+    }
 }
 
 /// An event as a line of this language; long texts are cut.
@@ -273,6 +328,36 @@ mod tests {
         let lines = ["turn.started turn_id=$t", "turn.ended turn_id=$t"];
         assert_eq!(wrong(&lines, 2, &events), Vec::<String>::new());
         assert!(!wrong(&lines, 1, &events).is_empty());
+    }
+
+    #[test]
+    fn strands_keep_only_their_own_order() {
+        let lines = [
+            "turn.started",
+            "@a tool.started call_id=$a",
+            "@a tool.ended call_id=$a",
+            "@b tool.started call_id=$b",
+            "@b tool.ended call_id=$b",
+            "turn.ended",
+        ];
+        let stream = |order: &[(&str, &str)]| {
+            let data = |call: &str| if call.is_empty() { json!({}) } else { json!({"call_id": call}) };
+            let events: Vec<_> =
+                order.iter().zip(0..).map(|((kind, call), seq)| event("s", seq, kind, &data(call))).collect();
+            wrong(&lines, 1, &events)
+        };
+        let (start, end) = (("turn.started", ""), ("turn.ended", ""));
+        let (s, e) = ("tool.started", "tool.ended");
+        for order in [
+            [(s, "1"), (e, "1"), (s, "2"), (e, "2")],
+            [(s, "1"), (s, "2"), (e, "2"), (e, "1")],
+            [(s, "1"), (s, "2"), (e, "1"), (e, "2")],
+        ] {
+            assert_eq!(stream(&[&[start], &order[..], &[end]].concat()), Vec::<String>::new(), "{order:?}");
+        }
+        assert!(!stream(&[start, (e, "1"), (s, "1"), (s, "2"), (e, "2"), end]).is_empty());
+        assert!(!stream(&[start, (s, "1"), (e, "1"), (s, "2"), end]).is_empty());
+        assert!(!stream(&[start, (s, "1"), (e, "1"), (s, "2"), (e, "2")]).is_empty());
     }
 
     #[test]

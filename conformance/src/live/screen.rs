@@ -86,6 +86,8 @@ impl<'a> Screen<'a> {
                 thread::sleep(Duration::from_millis(*ms));
                 Ok(())
             }
+            // Not of the screen.
+            ScreenStep::Install(_) => Ok(()),
         }
     }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sessionpipe_core::host::Dirs;
 
-use super::catalog::{Scenario, What, Words};
+use super::catalog::{Act, Scenario, ScreenStep, What, Words};
 use super::check::{self, Files};
 use super::expect::{self, Expected};
 use super::hooks::{self, Watch};
@@ -66,8 +66,8 @@ pub struct Plan {
     pub next: Vec<String>,
     /// The command on a screen.
     pub screen: Vec<String>,
-    /// See [`super::catalog::Harness::announces`].
-    pub announces: Vec<String>,
+    /// See [`super::catalog::Harness::ignore`].
+    pub ignore: Vec<String>,
     /// Texts that no event may hold: the fake keys.
     pub secrets: Vec<String>,
     /// Also make the medians.
@@ -150,16 +150,15 @@ impl<'a> Stage<'a> {
 
     fn judge(&self) -> anyhow::Result<Outcome> {
         let scenario = &self.plan.scenario;
-        let announces = self.plan.announces.iter().map(|p| Regex::new(p)).collect::<Result<Vec<_>, _>>()?;
+        let ignore = self.plan.ignore.iter().map(|p| Regex::new(p)).collect::<Result<Vec<_>, _>>()?;
         let mut outcome = Outcome::default();
 
         self.fresh()?;
         let without = self.perform(&mut || Ok(()))?;
         self.fresh()?;
         let before = self.files();
-        let installs_late = scenario.act.as_ref().is_some_and(|act| act.what == What::Install);
         let mut written = None;
-        if !installs_late {
+        if !scenario.installs_late() {
             written = Some(self.install(&before)?);
         }
         let watch = Watch::start(&self.dirs.spool(), self.plan.run.join("calls"))?;
@@ -173,13 +172,11 @@ impl<'a> Stage<'a> {
         let calls = watch.stop()?;
         let events = self.events()?;
 
-        if let [first, ..] = with.ends.as_slice()
-            && first.code != scenario.exit
-        {
-            problems.push(format!("exit code {:?}, expected {:?}", first.code, scenario.exit));
-            problems.extend(first.stdout.lines().chain(first.stderr.lines()).map(|line| format!("    | {line}")));
+        for end in with.ends.iter().filter(|end| end.code != scenario.exit) {
+            problems.push(format!("exit code {:?}, expected {:?}", end.code, scenario.exit));
+            problems.extend(end.stdout.lines().chain(end.stderr.lines()).map(|line| format!("    | {line}")));
         }
-        problems.extend(invisible(&without, &with, &announces, scenario.on_a_screen()));
+        problems.extend(invisible(&without, &with, &ignore, scenario));
         let expected = scenario.events.iter().map(|line| Expected::parse(line)).collect::<anyhow::Result<Vec<_>>>()?;
         problems.extend(expect::compare(&expected, scenario.sessions.max(1), &events));
         let secrets: Vec<_> = self.plan.secrets.iter().map(String::as_str).collect();
@@ -211,7 +208,7 @@ impl<'a> Stage<'a> {
         let times = hooks::times(&calls.kept, &commands, &self.plan.env, &self.plan.run.join("again"))?;
         // One that the worker took before it could be kept costs as much as the others.
         let missed = calls.seen as f64 / (times.len().max(1)) as f64;
-        outcome.hooks_ms = times.iter().copied().map(ms).sum::<f64>() * missed.max(1.0);
+        outcome.hooks_ms = times.iter().sum::<Duration>().as_secs_f64() * 1000.0 * missed.max(1.0);
         if outcome.hooks_ms > SHARE * outcome.wall_ms {
             outcome.problems.push(format!(
                 "hooks took {:.1} ms of {:.0} ms: more than {} %",
@@ -313,13 +310,14 @@ impl<'a> Stage<'a> {
         let mut played = Played::default();
         let start = Instant::now();
         if self.plan.scenario.on_a_screen() {
-            played.ends.push(self.on_a_screen()?);
+            played.ends.push(self.on_a_screen(install)?);
         } else {
+            let mut act = self.plan.scenario.act.as_ref();
             let again = &self.plan.scenario.again;
             for env in std::iter::once(None).chain((!again.is_empty()).then_some(Some(again))) {
                 for (nth, prompt) in self.plan.scenario.prompts.iter().enumerate() {
                     let argv = if nth == 0 { &self.plan.turn } else { &self.plan.next };
-                    let ends = self.turn(argv, prompt, env, install)?;
+                    let ends = self.turn(argv, prompt, env, &mut act, install)?;
                     let failed = ends.iter().any(|end| end.code != Some(0));
                     played.ends.extend(ends);
                     if failed {
@@ -339,6 +337,7 @@ impl<'a> Stage<'a> {
         argv: &[String],
         prompt: &str,
         more: Option<&BTreeMap<String, String>>,
+        act: &mut Option<&Act>,
         install: &mut dyn FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<Vec<End>> {
         let words = Words([("prompt".to_owned(), prompt.to_owned())].into());
@@ -347,7 +346,6 @@ impl<'a> Stage<'a> {
         for nth in 0..self.plan.scenario.at_once.max(1) {
             running.push(Running::start(&argv, &self.plan.env, more, &self.project, &self.plan.run, nth)?);
         }
-        let mut act = self.plan.scenario.act.as_ref();
         let deadline = Instant::now() + TURN;
         let mut looks = 0_u32;
         while running.iter_mut().any(|one| one.end.is_none()) {
@@ -382,10 +380,13 @@ impl<'a> Stage<'a> {
         Ok(running.into_iter().map(Running::finish).collect())
     }
 
-    fn on_a_screen(&self) -> anyhow::Result<End> {
+    fn on_a_screen(&self, install: &mut dyn FnMut() -> anyhow::Result<()>) -> anyhow::Result<End> {
         let screen = Screen::start(&self.plan.screen, &self.plan.env, &self.project, &self.plan.run)?;
         for step in &self.plan.scenario.screen {
-            screen.step(step)?;
+            match step {
+                ScreenStep::Install(true) => install()?,
+                step => screen.step(step)?,
+            }
         }
         let stdout = screen.text();
         let code = screen.end()?;
@@ -489,14 +490,18 @@ impl Running {
 }
 
 /// The harness must behave the same with our hooks: what it prints, how it exits, what it asks the model.
-fn invisible(without: &Played, with: &Played, announces: &[Regex], on_a_screen: bool) -> Vec<String> {
+fn invisible(without: &Played, with: &Played, ignore: &[Regex], scenario: &Scenario) -> Vec<String> {
     let codes = |played: &Played| played.ends.iter().map(|end| end.code).collect::<Vec<_>>();
     let mut wrong = Vec::new();
     if codes(without) != codes(with) {
         wrong.push(format!("exit codes {:?}, without hooks {:?}", codes(with), codes(without)));
     }
     for (without, with) in without.ends.iter().zip(&with.ends) {
-        if on_a_screen {
+        if scenario.does(What::Kill) {
+            // Cut off in the middle of a word.
+            break;
+        }
+        if scenario.on_a_screen() {
             // What a screen shows last depends on the moment: only a word about hooks counts.
             let about = |text: &str| text.lines().filter(|l| l.to_lowercase().contains("hook")).count();
             if about(&with.stdout) > about(&without.stdout) {
@@ -504,8 +509,8 @@ fn invisible(without: &Played, with: &Played, announces: &[Regex], on_a_screen: 
             }
             continue;
         }
-        wrong.extend(check::same_text("stdout", &without.stdout, &with.stdout, announces));
-        wrong.extend(check::same_text("stderr", &without.stderr, &with.stderr, announces));
+        wrong.extend(check::same_text("stdout", &without.stdout, &with.stdout, ignore));
+        wrong.extend(check::same_text("stderr", &without.stderr, &with.stderr, ignore));
     }
     wrong.extend(check::same_requests(&without.asked, &with.asked));
     wrong

@@ -58,7 +58,7 @@ fn steps(script: &str, project: &Path) -> Option<Vec<Step>> {
     Some(match script {
         "text" => vec![Say("Hello from the fake model.")],
         "tool-ok" => vec![shell("echo hello-from-lab", false), Say("The command ran.")],
-        "tool-fail" => vec![shell("echo out; echo oops >&2; exit 3", false), Say("The command failed with 3.")],
+        "tool-fail" => vec![shell("echo oops; exit 3", false), Say("The command failed with 3.")],
         "edit" => vec![
             write_file(&file, "line one\nline two\n"),
             edit_file(&file, "line two", "line 2"),
