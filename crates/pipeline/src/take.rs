@@ -333,7 +333,7 @@ impl<'a> Taker<'a> {
             read_facts(context, adapter, &mapped, tracked);
         }
         if mapped.cwd.is_some() && mapped.cwd != tracked.state.cwd {
-            tracked.state.root = mapped.cwd.as_deref().and_then(repository);
+            tracked.state.root = mapped.cwd.as_deref().and_then(|cwd| repository(&context.host.home, cwd));
         }
         let moment = Moment {
             harness,
@@ -495,9 +495,10 @@ fn resumes(mapped: &Mapped) -> bool {
     mapped.seen.iter().any(|seen| matches!(seen, Seen::SessionStart { source: StartSource::Resume }))
 }
 
-/// The root of the repository that a folder lies in.
-fn repository(cwd: &str) -> Option<String> {
-    let root = Path::new(cwd).ancestors().filter(|dir| dir.is_absolute()).find(|dir| dir.join(".git").exists())?;
+/// The root of the repository that a folder lies in. What lies in the home is in no repository above it.
+fn repository(home: &Path, cwd: &str) -> Option<String> {
+    let dirs = Path::new(cwd).ancestors().filter(|dir| dir.is_absolute());
+    let root = dirs.take_while(|dir| Some(*dir) != home.parent()).find(|dir| dir.join(".git").exists())?;
     Some(root.to_string_lossy().into_owned())
 }
 
