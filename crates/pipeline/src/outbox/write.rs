@@ -43,17 +43,6 @@ impl Outbox {
         Ok(Self { db: schema::open(path)?, max_bytes: MAX_BYTES })
     }
 
-    /// Opens the file; a damaged one is moved aside, counted as a loss, and a new one started in its place.
-    ///
-    /// # Errors
-    /// As [`Self::open`], but for damage.
-    pub fn open_or_replace(path: &Path, now_ms: i64) -> Result<Self, OutboxError> {
-        match Self::open(path) {
-            Err(OutboxError::Damaged(_)) => Self::replace(path, now_ms),
-            other => other,
-        }
-    }
-
     /// Moves a damaged file aside and starts a new one. Its counters start at Unix seconds, above any that the old one
     /// gave.
     ///

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use sessionpipe_core::adapter::{Adapter, Facts, Finding, Found, MapError, SessionFile};
@@ -16,11 +16,15 @@ use sessionpipe_core::wiring::Wiring;
 
 use crate::double::{self, Place, adapters, with};
 use crate::pipeline::take::{Clock, Context, SystemClock};
-use crate::pipeline::worker::flush;
+use crate::pipeline::wake::wake;
+use crate::pipeline::worker::{Exit, IDLE, flush, run};
 
 /// Tells the child which home is its own, and at which step it dies.
 const HOME: &str = "SESSIONPIPE_TEST_CRASH_HOME";
 const STEP: &str = "SESSIONPIPE_TEST_CRASH_STEP";
+
+/// It stays as a worker.
+const STAYS: &str = "SESSIONPIPE_TEST_CRASH_STAYS";
 
 const EVENTS: [&str; 6] = ["SessionStart", "Prompt", "PreTool", "PostTool", "Stop", "SessionEnd"];
 const KINDS: [&str; 6] =
@@ -85,18 +89,26 @@ fn child() {
     };
     let context = Context::new(&host, &[&Dying], None, &|_| false);
     let context = Context { clock: &Dying, alive: &alive, ..context };
-    flush(&context, Duration::from_secs(20)).expect("flushed");
+    if std::env::var_os(STAYS).is_some() {
+        assert_eq!(run(&context).expect("it ends"), Exit::Stopped);
+    } else {
+        flush(&context, Duration::from_secs(20)).expect("flushed");
+    }
 }
 
 fn start(home: &Path, steps: u32) -> Child {
-    Command::new(std::env::current_exe().expect("this test"))
+    command(home, steps).spawn().expect("a child")
+}
+
+fn command(home: &Path, steps: u32) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this test"));
+    command
         .args(["--exact", "crash::child"])
         .env(HOME, home)
         .env(STEP, steps.to_string())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a child")
+        .stderr(Stdio::null());
+    command
 }
 
 fn leave_sessions(place: &Place, round: u32) -> usize {
@@ -158,4 +170,25 @@ fn killed_between_the_commit_and_the_deletions() {
         assert!(start(&place.host.home, u32::MAX).wait().expect("it ends").success());
     }
     check(&place, 200);
+}
+
+#[test]
+fn a_worker_that_is_told_to_stop_does_so_at_once() {
+    let place = Place::new();
+    place.spool();
+    let mut child = command(&place.host.home, u32::MAX).env(STAYS, "1").spawn().expect("a child");
+    // It listens when a hook would not start another one.
+    let mut listens = false;
+    while !listens {
+        listens = true;
+        wake(&place.host.dirs, || listens = false);
+        assert!(child.try_wait().expect("a child").is_none(), "it stays");
+    }
+    leave_sessions(&place, 0);
+    let told = Instant::now();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("told");
+    assert!(child.wait().expect("it ends").success());
+    assert!(told.elapsed() < IDLE, "not by itself");
+    check(&place, 2);
 }
