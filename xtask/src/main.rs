@@ -1,6 +1,10 @@
 //! The chores of the workspace. `cargo xtask` is an alias to this program; CI calls the same.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a tool of the workspace, not a part of the program")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a tool of the workspace, not a part of the program"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +51,8 @@ fn check() -> anyhow::Result<()> {
 fn features() -> anyhow::Result<()> {
     let metadata = metadata()?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    let program = packages.into_iter().find(|package| package["name"] == "sessionpipe").context("no package sessionpipe")?;
+    let program =
+        packages.into_iter().find(|package| package["name"] == "sessionpipe").context("no package sessionpipe")?;
     let features = program["features"].as_object().into_iter().flat_map(|features| features.keys());
     for feature in features.map(String::as_str).filter(|feature| *feature != "default").chain([""]) {
         cargo(&["check", "--quiet", "--package", "sessionpipe", "--no-default-features", "--features", feature])?;
@@ -79,8 +84,11 @@ fn bench(name: &str) -> anyhow::Result<()> {
     let metadata = metadata()?;
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let targets = package["targets"].as_array().into_iter().flatten();
-        for target in targets.filter(|target| target["kind"].as_array().is_some_and(|kinds| kinds.contains(&"bench".into()))) {
-            let (package, target) = (package["name"].as_str().unwrap_or_default(), target["name"].as_str().unwrap_or_default());
+        for target in
+            targets.filter(|target| target["kind"].as_array().is_some_and(|kinds| kinds.contains(&"bench".into())))
+        {
+            let (package, target) =
+                (package["name"].as_str().unwrap_or_default(), target["name"].as_str().unwrap_or_default());
             if target.contains(name) {
                 cargo(&["bench", "--package", package, "--bench", target])?;
             }

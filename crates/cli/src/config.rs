@@ -72,7 +72,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_has_its_place() {
-        assert_eq!(Config::parse("x = 1\nmachine = 7\n"), Err(("`machine` must be a string, not an integer".into(), 16)));
+        assert_eq!(
+            Config::parse("x = 1\nmachine = 7\n"),
+            Err(("`machine` must be a string, not an integer".into(), 16))
+        );
         let (_, at) = Config::parse("machine = [\n").expect_err("no TOML");
         assert!(at >= 10, "{at}");
     }

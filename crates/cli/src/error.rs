@@ -122,7 +122,8 @@ mod tests {
         let cause = io::Error::other("expected a value, found `,`");
         let source = anyhow::Error::from(cause).context("~/.claude/settings.json: line 7, column 12");
         let place = Place { line: 7, column: 12, source: "  \"stop\": [,]".to_owned(), caret: 11 };
-        let error = CommandError { place: Some(place), ..CommandError::failed(source) }.hint("the file was not touched");
+        let error =
+            CommandError { place: Some(place), ..CommandError::failed(source) }.hint("the file was not touched");
         assert_eq!(
             error.render(&Out::plain()),
             "error: ~/.claude/settings.json: line 7, column 12: expected a value, found `,`\n  \

@@ -39,7 +39,8 @@ impl Health {
         let all = |wanted: fn(&WiredState) -> bool| self.files.iter().all(|file| wanted(&file.state));
         if all(|state| matches!(state, WiredState::Missing)) {
             Wired::Not
-        } else if all(|state| matches!(state, WiredState::Wired)) && self.files.iter().all(|file| file.dead.is_empty()) {
+        } else if all(|state| matches!(state, WiredState::Wired)) && self.files.iter().all(|file| file.dead.is_empty())
+        {
             Wired::Fully
         } else {
             Wired::Partly
@@ -70,9 +71,14 @@ impl Health {
 ///
 /// # Errors
 /// When the manifest or the outbox cannot be used.
-pub fn health(adapters: &[&'static dyn Adapter], outbox: Option<&Reader>, host: &Host) -> Result<Vec<Health>, CommandError> {
+pub fn health(
+    adapters: &[&'static dyn Adapter],
+    outbox: Option<&Reader>,
+    host: &Host,
+) -> Result<Vec<Health>, CommandError> {
     let statuses: Vec<HarnessStatus> = status(host, adapters).map_err(CommandError::failed)?;
-    let activity = outbox.map(Reader::last_event_per_harness).transpose().map_err(CommandError::failed)?.unwrap_or_default();
+    let activity =
+        outbox.map(Reader::last_event_per_harness).transpose().map_err(CommandError::failed)?.unwrap_or_default();
     let quarantine = outbox.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default();
     let one = |adapter: &'static dyn Adapter| {
         let name = adapter.harness().name;
@@ -80,7 +86,11 @@ pub fn health(adapters: &[&'static dyn Adapter], outbox: Option<&Reader>, host: 
         Health {
             adapter,
             found: adapter.found(host),
-            files: statuses.iter().filter(|status| status.name == name).flat_map(|status| status.files.clone()).collect(),
+            files: statuses
+                .iter()
+                .filter(|status| status.name == name)
+                .flat_map(|status| status.files.clone())
+                .collect(),
             activity: activity.iter().find(|activity| activity.harness == name).cloned(),
             last_quarantined_ms: quarantine.iter().filter(theirs).map(|payload| payload.at_ms).max(),
         }

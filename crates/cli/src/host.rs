@@ -80,7 +80,8 @@ fn guard(env: &BTreeMap<String, OsString>, home: &Path) -> Result<(), CommandErr
 pub fn program(exe: &Path, argv0: Option<&OsStr>, path: &OsStr, home: &Path, dirs: &Dirs) -> Program {
     let here = exe.parent().unwrap_or(Path::new("/"));
     let ours = NAMES.map(|(name, is_hook)| (here.join(name), is_hook));
-    let ours = || ours.iter().filter(|(file, is_hook)| if *is_hook { is_runnable(&file.to_string_lossy()) } else { true });
+    let ours =
+        || ours.iter().filter(|(file, is_hook)| if *is_hook { is_runnable(&file.to_string_lossy()) } else { true });
     if !is_build_tree(exe) {
         for (file, is_hook) in ours() {
             // Named differently (a download, say): then the main program is what runs.

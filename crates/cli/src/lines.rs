@@ -119,14 +119,20 @@ fn describe(event: &Event) -> Line {
         Some(EventType::SessionForgotten) => (Role::Plain, "forgotten".to_owned(), String::new()),
         Some(EventType::TurnStarted) => {
             let chars = data.get("prompt_chars").and_then(Value::as_u64);
-            (Role::Plain, "turn started".to_owned(), chars.map(|n| format!("{} chars", thousands(n))).unwrap_or_default())
+            (
+                Role::Plain,
+                "turn started".to_owned(),
+                chars.map(|n| format!("{} chars", thousands(n))).unwrap_or_default(),
+            )
         }
         Some(EventType::TurnEnded) => {
             let role = if text("reason") == "stop" { Role::Good } else { Role::Warn };
             (role, "turn ended".to_owned(), joined(text("reason"), text("error")))
         }
         Some(EventType::TurnTranscript) => (Role::Plain, "exchange".to_owned(), text("user").to_owned()),
-        Some(EventType::ToolStarted) => (Role::Plain, text("tool").to_owned(), data.get("input").map(gist).unwrap_or_default()),
+        Some(EventType::ToolStarted) => {
+            (Role::Plain, text("tool").to_owned(), data.get("input").map(gist).unwrap_or_default())
+        }
         Some(EventType::ToolEnded) => match data.get("ok").and_then(Value::as_bool) {
             Some(false) => (Role::Bad, text("tool").to_owned(), joined("failed", text("error"))),
             _ => (Role::Good, text("tool").to_owned(), "ok".to_owned()),
@@ -165,9 +171,8 @@ fn cleared(how: &str) -> &str {
 
 /// What a tool's input comes to in a few words.
 fn gist(input: &Value) -> String {
-    let telling = |members: &Map<String, Value>| {
-        TELLING.iter().find_map(|key| members.get(*key)?.as_str().map(str::to_owned))
-    };
+    let telling =
+        |members: &Map<String, Value>| TELLING.iter().find_map(|key| members.get(*key)?.as_str().map(str::to_owned));
     match input {
         Value::String(text) => text.clone(),
         Value::Object(members) => telling(members).unwrap_or_else(|| input.to_string()),
@@ -233,7 +238,11 @@ mod tests {
             "14:02:19  codex        fix the resolver        turn started      1,470 chars\n"
         );
         assert_eq!(
-            render("tool.started", &later, json!({"tool": "Bash", "input": {"description": "x", "command": "cargo test"}})),
+            render(
+                "tool.started",
+                &later,
+                json!({"tool": "Bash", "input": {"description": "x", "command": "cargo test"}})
+            ),
             "14:02:19  codex        fix the resolver        Bash              cargo test                          …\n"
         );
         assert_eq!(
@@ -253,9 +262,8 @@ mod tests {
     #[test]
     fn a_session_without_a_title_goes_by_its_folder_or_id() {
         let mut lines = lines();
-        let mut title = |session: Value| {
-            lines.title(&event("2026-11-30T14:02:19.120Z", "session.heartbeat", &session, &json!({})))
-        };
+        let mut title =
+            |session: Value| lines.title(&event("2026-11-30T14:02:19.120Z", "session.heartbeat", &session, &json!({})));
         assert_eq!(title(json!({"id": "0123456789ab", "seq": 0})), "01234567");
         assert_eq!(title(json!({"id": "0123456789ab", "seq": 1, "cwd": "~/src/app/"})), "app");
         assert_eq!(title(json!({"id": "0123456789ab", "seq": 2, "title": "named"})), "named");

@@ -149,7 +149,8 @@ impl Out {
             };
             let end = line.len() - line.trim_end_matches(['\r', '\n']).len();
             let (body, end) = line.split_at(line.len() - end);
-            let body: Cow<'_, str> = if self.width.is_some() { body.replace('\u{1b}', "␛").into() } else { body.into() };
+            let body: Cow<'_, str> =
+                if self.width.is_some() { body.replace('\u{1b}', "␛").into() } else { body.into() };
             text.push_str(&self.paint(role, &body));
             text.push_str(end);
         }
@@ -246,7 +247,8 @@ impl Table {
     /// The width of each column but the last, over the rows of several tables that shall be aligned with each other.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max();
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max();
         (0..columns).map(|column| width(column).unwrap_or(0)).collect()
     }
 
@@ -350,7 +352,10 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!((thousands(7), thousands(18_204), thousands(1_234_567)), ("7".into(), "18,204".into(), "1,234,567".into()));
+        assert_eq!(
+            (thousands(7), thousands(18_204), thousands(1_234_567)),
+            ("7".into(), "18,204".into(), "1,234,567".into())
+        );
         assert_eq!((bytes(0), bytes(2048), bytes(31 << 20)), ("0 B".into(), "2 KB".into(), "31 MB".into()));
         assert_eq!((span(3_999), span(720_000), span(90_000_000)), ("3 s".into(), "12 m".into(), "25 h".into()));
         assert_eq!(span(30 * 86_400_000), "30 days");

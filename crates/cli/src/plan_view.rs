@@ -200,9 +200,8 @@ fn render_receipt(plan: &Plan, receipt: &Receipt, host: &Host, out: &Out) -> Str
         table.row([cell(Role::Name, name), cell(Role::Plain, out.path(&file.path)), cell(role, text)]);
     }
     let outcomes = || receipt.harnesses.iter().flat_map(|h| &h.files).map(|file| &file.outcome);
-    let done = outcomes()
-        .filter(|o| matches!(o, FileOutcome::Created | FileOutcome::Changed | FileOutcome::Removed))
-        .count();
+    let done =
+        outcomes().filter(|o| matches!(o, FileOutcome::Created | FileOutcome::Changed | FileOutcome::Removed)).count();
     let same = outcomes().filter(|o| matches!(o, FileOutcome::UpToDate)).count();
     let open = outcomes().count() - done - same;
     let mut text = format!("\n{}\n{} changed", table.render(out), count(done, "file"));
@@ -359,7 +358,8 @@ impl Document {
     fn receipt(plan: &Plan, receipt: &Receipt, host: &Host) -> Self {
         let mut document = Self { applied: true, ..Self::plan(plan, host) };
         for harness in &mut document.harnesses {
-            let receipts = receipt.harnesses.iter().filter(|done| done.name == harness.name).flat_map(|done| &done.files);
+            let receipts =
+                receipt.harnesses.iter().filter(|done| done.name == harness.name).flat_map(|done| &done.files);
             for done in receipts {
                 let path = done.path.display().to_string();
                 if let Some(file) = harness.files.iter_mut().find(|file| file.path == path) {

@@ -27,7 +27,10 @@ fn unknown(name: &str, all: &[&dyn Adapter]) -> CommandError {
 
 /// The adapters whose harness is on this machine, and the names of the others.
 #[must_use]
-pub fn found(adapters: &[&'static dyn Adapter], host: &Host) -> (Vec<(&'static dyn Adapter, Found)>, Vec<&'static str>) {
+pub fn found(
+    adapters: &[&'static dyn Adapter],
+    host: &Host,
+) -> (Vec<(&'static dyn Adapter, Found)>, Vec<&'static str>) {
     let mut here = Vec::new();
     let mut missing = Vec::new();
     for adapter in adapters {

@@ -9,9 +9,11 @@ use crate::out::Out;
 
 /// Print a completion script for a shell.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  sessionpipe completions bash > ~/.local/share/bash-completion/completions/sessionpipe\n  \
+#[command(
+    after_help = "Examples:\n  sessionpipe completions bash > ~/.local/share/bash-completion/completions/sessionpipe\n  \
                         sessionpipe completions zsh > ~/.zfunc/_sessionpipe\n  \
-                        sessionpipe completions fish > ~/.config/fish/completions/sessionpipe.fish")]
+                        sessionpipe completions fish > ~/.config/fish/completions/sessionpipe.fish"
+)]
 pub struct Args {
     /// The shell
     #[arg(value_enum)]

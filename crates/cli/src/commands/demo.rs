@@ -81,7 +81,8 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
             calls += recorded;
             if !args.json {
                 let product = registry::HARNESSES.iter().find(|h| h.name == *harness).map_or(*harness, |h| h.product);
-                let text = format!("{product}: {} of a recorded session, through the real hook", count(recorded, "hook call"));
+                let text =
+                    format!("{product}: {} of a recorded session, through the real hook", count(recorded, "hook call"));
                 out.print(&format!("{}\n", out.paint(Role::Faint, &text)))?;
             }
         }
@@ -90,7 +91,11 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     let events = show(&throwaway, args.json, out)?;
     root.close()?;
     if !args.json {
-        let text = format!("\n{}, {}. The throwaway home is gone; nothing of yours was touched.\n", count(calls, "hook call"), count(events, "event"));
+        let text = format!(
+            "\n{}, {}. The throwaway home is gone; nothing of yours was touched.\n",
+            count(calls, "hook call"),
+            count(events, "event")
+        );
         out.print(&text)?;
         out.print("Next: sessionpipe install --dry-run\n")?;
     }

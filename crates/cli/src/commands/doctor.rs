@@ -25,9 +25,11 @@ use crate::registry;
 /// For each agent: what is wired, whether the file still holds it, what switches its hooks off, whether its sessions go
 /// on without a word of it here. Then how long a hook takes on this machine, what was lost, and what could not be read.
 #[derive(Debug, Default, clap::Args)]
-#[command(after_help = "Examples:\n  sessionpipe doctor\n  sessionpipe doctor --quarantine        what arrived and could not be used, and \
+#[command(
+    after_help = "Examples:\n  sessionpipe doctor\n  sessionpipe doctor --quarantine        what arrived and could not be used, and \
                         why\n  sessionpipe doctor --json | jq '.harnesses[] | select(.attention)'\n\n\
-                        Exit codes: 0 all is well, 1 something needs attention.")]
+                        Exit codes: 0 all is well, 1 something needs attention."
+)]
 pub struct Args {
     /// Show what arrived and could not be used, and why
     #[arg(long)]
@@ -51,7 +53,10 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     let outbox = Reader::open(&host.dirs.outbox());
     let reader = outbox.as_ref().ok().and_then(Option::as_ref);
     if args.quarantine && !args.json {
-        out.print(&render_quarantine(&reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(), out))?;
+        out.print(&render_quarantine(
+            &reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
+            out,
+        ))?;
         return Ok(Exit::Success);
     }
     let diagnoses: Vec<Diagnosis> =
@@ -60,7 +65,8 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     let latency = measure(host);
     let uneasy: Vec<&str> = diagnoses.iter().filter(|d| d.attention).map(|d| d.harness).chain(store.uneasy()).collect();
     if args.json {
-        let quarantine = if args.quarantine { store.quarantine.iter().map(QuarantinedDocument::from).collect() } else { Vec::new() };
+        let quarantine =
+            if args.quarantine { store.quarantine.iter().map(QuarantinedDocument::from).collect() } else { Vec::new() };
         out.json(&Document::new(&uneasy, diagnoses.iter().collect(), &store, latency.as_ref(), quarantine, host))?;
     } else {
         out.print(&render(&diagnoses, &store, latency.as_ref(), host, out))?;
@@ -135,7 +141,9 @@ fn diagnose(health: &Health, host: &Host, out: &Out) -> Diagnosis {
     };
     if health.wired() == Wired::Not {
         return match health.found {
-            None => plain(State::NotFound, format!("{} is not on this machine", health.adapter.harness().product), None),
+            None => {
+                plain(State::NotFound, format!("{} is not on this machine", health.adapter.harness().product), None)
+            }
             Some(_) => plain(State::NotWired, "no hook of ours is in its config".to_owned(), Some(install)),
         };
     }
@@ -148,7 +156,12 @@ fn diagnose(health: &Health, host: &Host, out: &Out) -> Diagnosis {
     findings.extend(checked);
     if silence.is_some() && findings.len() == 1 {
         let text = "sessions that were open before the install keep the hooks that they began with".to_owned();
-        findings.push(finding(Level::Note, None, text, Some(format!("close and restart {}", health.adapter.harness().product))));
+        findings.push(finding(
+            Level::Note,
+            None,
+            text,
+            Some(format!("close and restart {}", health.adapter.harness().product)),
+        ));
     }
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Note);
     let state = match (of_files.first(), worst) {
@@ -163,7 +176,14 @@ fn diagnose(health: &Health, host: &Host, out: &Out) -> Diagnosis {
         None => "no event yet".to_owned(),
     };
     let summary = format!("{} in {places}, {last}", count(health.handlers(), "hook"));
-    Diagnosis { harness, state, attention: worst > Level::Note, summary, findings, last_event_ms: health.last_heard_ms() }
+    Diagnosis {
+        harness,
+        state,
+        attention: worst > Level::Note,
+        summary,
+        findings,
+        last_event_ms: health.last_heard_ms(),
+    }
 }
 
 fn finding(level: Level, file: Option<&Path>, text: String, fix: Option<String>) -> Finding {
@@ -226,14 +246,19 @@ struct Store {
 }
 
 impl Store {
-    fn look(outbox: &Result<Option<Reader>, sessionpipe_pipeline::outbox::OutboxError>, host: &Host) -> Result<Self, CommandError> {
+    fn look(
+        outbox: &Result<Option<Reader>, sessionpipe_pipeline::outbox::OutboxError>,
+        host: &Host,
+    ) -> Result<Self, CommandError> {
         let reader = outbox.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
             error: outbox.as_ref().err().map(|error| error.to_string()),
             config: Config::read(host).err().map(|error| format!("{:#}", error.source)),
             stats: reader.map(Reader::stats).transpose().map_err(CommandError::failed)?,
             losses: reader.map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
-            untaken: losses::read(&host.dirs).map(|l| l.iter().map(|(r, n)| (r.as_str(), n)).collect()).unwrap_or_default(),
+            untaken: losses::read(&host.dirs)
+                .map(|l| l.iter().map(|(r, n)| (r.as_str(), n)).collect())
+                .unwrap_or_default(),
             quarantine: reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
             waiting: waiting(&host.dirs).unwrap_or_default(),
         })
@@ -263,7 +288,9 @@ fn waiting(dirs: &Dirs) -> io::Result<(usize, u128)> {
 
 fn render(diagnoses: &[Diagnosis], store: &Store, latency: Option<&Latency>, host: &Host, out: &Out) -> String {
     let name = diagnoses.iter().map(|d| d.harness.len()).max().unwrap_or(0).max("outbox".len());
-    let row = |title: &str, text: &str| format!("{}{}  {}\n", out.paint(Role::Name, title), " ".repeat(name - title.len()), out.wrap(text, name + 2));
+    let row = |title: &str, text: &str| {
+        format!("{}{}  {}\n", out.paint(Role::Name, title), " ".repeat(name - title.len()), out.wrap(text, name + 2))
+    };
     let mut text = String::new();
     text.push_str(&row("hook", &latency.map_or_else(|| "could not be measured here".to_owned(), Latency::to_string)));
     for diagnosis in diagnoses {
@@ -274,7 +301,10 @@ fn render(diagnoses: &[Diagnosis], store: &Store, latency: Option<&Latency>, hos
         text.push_str(&row("config", error));
     }
     if host.dirs.redirected {
-        let note = format!("SESSIONPIPE_HOME moves our folders to {}; hooks of an agent that was started without it write elsewhere", out.path(&host.dirs.state));
+        let note = format!(
+            "SESSIONPIPE_HOME moves our folders to {}; hooks of an agent that was started without it write elsewhere",
+            out.path(&host.dirs.state)
+        );
         text.push_str(&row("state", &note));
     }
     text
@@ -300,7 +330,11 @@ impl Diagnosis {
                 text.push_str(&format!("{space}{}\n", out.wrap(&clean(&located(finding, host)), indent)));
             }
             if let Some(fix) = &finding.fix {
-                text.push_str(&format!("{space}{} {}\n", out.paint(Role::Warn, "→"), out.wrap(&clean(fix), indent + 2)));
+                text.push_str(&format!(
+                    "{space}{} {}\n",
+                    out.paint(Role::Warn, "→"),
+                    out.wrap(&clean(fix), indent + 2)
+                ));
             }
         }
         text
@@ -327,15 +361,22 @@ impl Store {
         let mut parts = Vec::new();
         match &self.stats {
             Some(stats) => {
-                let oldest = stats.oldest_ms.map(|ms| format!(", oldest {} ago", span(host.now_ms - ms))).unwrap_or_default();
-                let events = if stats.events == 1 { "1 event".to_owned() } else { format!("{} events", thousands(stats.events)) };
+                let oldest =
+                    stats.oldest_ms.map(|ms| format!(", oldest {} ago", span(host.now_ms - ms))).unwrap_or_default();
+                let events = if stats.events == 1 {
+                    "1 event".to_owned()
+                } else {
+                    format!("{} events", thousands(stats.events))
+                };
                 parts.push(format!("{events}, {}{oldest}", bytes(stats.bytes)));
             }
             None => parts.push("empty".to_owned()),
         }
         let lost = self.losses.iter().map(|loss| (loss.kind.as_str(), loss.count));
-        let lost: Vec<String> =
-            lost.chain(self.untaken.iter().copied()).map(|(kind, n)| format!("{} lost ({kind})", thousands(n))).collect();
+        let lost: Vec<String> = lost
+            .chain(self.untaken.iter().copied())
+            .map(|(kind, n)| format!("{} lost ({kind})", thousands(n)))
+            .collect();
         parts.push(if lost.is_empty() { "nothing lost".to_owned() } else { lost.join(", ") });
         if !self.quarantine.is_empty() {
             let payloads = count(self.quarantine.len(), "payload");
@@ -515,8 +556,11 @@ impl Document {
             count: loss.count,
             last: Some(rfc3339(loss.last_ms)),
         });
-        let untaken =
-            store.untaken.iter().map(|(kind, count)| LossDocument { kind: (*kind).to_owned(), count: *count, last: None });
+        let untaken = store.untaken.iter().map(|(kind, count)| LossDocument {
+            kind: (*kind).to_owned(),
+            count: *count,
+            last: None,
+        });
         let stats = store.stats.clone().unwrap_or_default();
         Self {
             version: 1,

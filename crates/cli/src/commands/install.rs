@@ -17,13 +17,15 @@ use crate::select;
 /// as it is, byte for byte. A file that cannot be edited safely is left alone and named; the others are wired all the
 /// same. Run it again at any time: it changes nothing that is right.
 #[derive(Debug, Default, clap::Args)]
-#[command(after_help = "Examples:\n  sessionpipe install --dry-run              see what would change; nothing is touched\n  \
+#[command(
+    after_help = "Examples:\n  sessionpipe install --dry-run              see what would change; nothing is touched\n  \
                         sessionpipe install --yes                  without a question, as in a script\n  \
                         sessionpipe install --harness codex        only this agent\n  \
                         sessionpipe install --check                in a script: 0 is up to date, 3 is not\n  \
                         sessionpipe install --print                the entries, to paste by hand\n\n\
                         Exit codes: 0 done, 1 a file was refused or failed while the others were done, 2 nobody could be \
-                        asked, 3 --check found changes.")]
+                        asked, 3 --check found changes."
+)]
 pub struct Args {
     /// Show the plan and touch nothing at all
     #[arg(long)]
@@ -67,8 +69,7 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     if found.is_empty() && !args.force && !args.json {
         return nothing_found(&adapters, &missing, host, out);
     }
-    let mut inputs: Vec<_> =
-        found.into_iter().map(|(adapter, found)| HarnessInput { adapter, found }).collect();
+    let mut inputs: Vec<_> = found.into_iter().map(|(adapter, found)| HarnessInput { adapter, found }).collect();
     if args.force {
         let absent = adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name));
         inputs.extend(absent.map(|adapter| HarnessInput { adapter: *adapter, found: Default::default() }));
@@ -94,9 +95,17 @@ fn nothing_found(adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: 
 }
 
 /// Adds, for each harness that is not there, where it was looked for.
-fn looked_for(mut error: CommandError, adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: &Out) -> CommandError {
+fn looked_for(
+    mut error: CommandError,
+    adapters: &[&dyn Adapter],
+    missing: &[&str],
+    host: &Host,
+    out: &Out,
+) -> CommandError {
     for adapter in adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name)) {
-        let mut dirs: Vec<String> = adapter.wiring(host).iter().filter_map(|w| Some(out.path(w.file()?.parent()?))).collect();
+        // Its session files lie in a folder of its own.
+        let mut dirs: Vec<String> =
+            adapter.roots(host).iter().filter_map(|root| Some(out.path(root.parent()?))).collect();
         dirs.dedup();
         error = error.hint(format!("{}: looked for {}", adapter.harness().product, dirs.join(", ")));
     }

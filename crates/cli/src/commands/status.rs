@@ -17,7 +17,9 @@ use crate::registry;
 ///
 /// It only reads. To find out why an agent is silent, ask `sessionpipe doctor`.
 #[derive(Debug, Default, clap::Args)]
-#[command(after_help = "Examples:\n  sessionpipe status\n  sessionpipe status --json | jq '.harnesses[] | {name, last_event}'")]
+#[command(
+    after_help = "Examples:\n  sessionpipe status\n  sessionpipe status --json | jq '.harnesses[] | {name, last_event}'"
+)]
 pub struct Args {
     /// Print JSON
     #[arg(long)]
@@ -63,9 +65,8 @@ fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
         }
     }
     let mut text = table.render(out);
-    let uneasy = |health: &&Health| {
-        health.wired() == Wired::Partly || (health.wired() == Wired::Not && health.found.is_some())
-    };
+    let uneasy =
+        |health: &&Health| health.wired() == Wired::Partly || (health.wired() == Wired::Not && health.found.is_some());
     if harnesses.iter().any(|health| uneasy(&health)) {
         text.push_str("\nTo wire what is not: sessionpipe install\n");
     }

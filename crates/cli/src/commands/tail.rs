@@ -78,7 +78,11 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     };
     if let Err(error) = drain(host, DRAIN) {
         // What is kept can be shown all the same.
-        out.complain(&format!("{} what waits could not be taken: {:#}\n", out.paint(Role::Warn, "note:"), error.source));
+        out.complain(&format!(
+            "{} what waits could not be taken: {:#}\n",
+            out.paint(Role::Warn, "note:"),
+            error.source
+        ));
     }
     let query = Query { harness: args.harness.clone(), session: args.session.clone(), since_ms, limit: None };
     let mut view = View { tier: args.tier, json: args.json, lines: Lines::new(now, zone), text: String::new() };

@@ -13,11 +13,13 @@ use crate::select;
 /// A file that nobody touched since gets its bytes back exactly; from one that was touched exactly our entries go. It
 /// works without the record of the install too. The events that were collected stay.
 #[derive(Debug, Default, clap::Args)]
-#[command(after_help = "Examples:\n  sessionpipe uninstall --dry-run            see what would change; nothing is touched\n  \
+#[command(
+    after_help = "Examples:\n  sessionpipe uninstall --dry-run            see what would change; nothing is touched\n  \
                         sessionpipe uninstall --yes                without a question\n  \
                         sessionpipe uninstall --harness codex      only this agent\n\n\
                         Exit codes: 0 done, 1 a file was refused or failed while the others were done, 2 nobody could be \
-                        asked, or SESSIONPIPE_HOME is set.")]
+                        asked, or SESSIONPIPE_HOME is set."
+)]
 pub struct Args {
     /// Show the plan and touch nothing at all
     #[arg(long)]

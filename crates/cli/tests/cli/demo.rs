@@ -14,9 +14,24 @@ fn it_shows_a_session_and_leaves_nothing() {
     environment.var("SESSIONPIPE_TEST", "0");
     let before = environment.files();
     let said = environment.expect(0, &["demo"]);
-    assert!(said.stdout.starts_with("Claude Code: 23 hook calls of a recorded session, through the real hook\n"), "{}", said.stdout);
-    assert!(said.stdout.contains("needs you         permission: Bash") && said.stdout.contains("turn ended        interrupt"), "{}", said.stdout);
-    assert!(said.stdout.ends_with("The throwaway home is gone; nothing of yours was touched.\nNext: sessionpipe install --dry-run\n"), "{}", said.stdout);
+    assert!(
+        said.stdout.starts_with("Claude Code: 23 hook calls of a recorded session, through the real hook\n"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("needs you         permission: Bash")
+            && said.stdout.contains("turn ended        interrupt"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.ends_with(
+            "The throwaway home is gone; nothing of yours was touched.\nNext: sessionpipe install --dry-run\n"
+        ),
+        "{}",
+        said.stdout
+    );
     assert_eq!(environment.files(), before);
     assert_eq!(std::fs::read_dir(temporary).expect("a folder").count(), 0);
     assert!(!environment.state().exists());

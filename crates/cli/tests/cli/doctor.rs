@@ -15,7 +15,9 @@ fn harness<'a>(doctor: &'a Value, name: &str) -> &'a Value {
 fn session(environment: &TestEnvironment, id: u32, minutes: u64) {
     let path = environment.write(
         &format!(".claude/projects/-w/{id:08}-2222-4222-8222-222222222222.jsonl"),
-        &format!("{{\"type\":\"user\",\"version\":\"2.1.328\",\"sessionId\":\"{id:08}-2222-4222-8222-222222222222\"}}\n"),
+        &format!(
+            "{{\"type\":\"user\",\"version\":\"2.1.328\",\"sessionId\":\"{id:08}-2222-4222-8222-222222222222\"}}\n"
+        ),
     );
     let file = std::fs::File::options().append(true).open(path).expect("the session");
     file.set_modified(SystemTime::now() + Duration::from_secs(60 * minutes)).expect("a time");
@@ -27,7 +29,13 @@ fn all_is_well() {
     environment.expect(0, &["install", "--yes", "--harness", "claude-code"]);
     let said = environment.expect(0, &["doctor"]);
     let lines: Vec<&str> = said.stdout.lines().collect();
-    assert!(lines[0].starts_with("hook         ") && lines[0].contains(" ms p50, ") && lines[0].contains("(20 runs); /bin/true is "), "{}", said.stdout);
+    assert!(
+        lines[0].starts_with("hook         ")
+            && lines[0].contains(" ms p50, ")
+            && lines[0].contains("(20 runs); /bin/true is "),
+        "{}",
+        said.stdout
+    );
     assert_eq!(lines[1], "claude-code  ok         16 hooks in 1 file, no event yet");
     assert_eq!(lines[2], "codex        not wired  no hook of ours is in its config");
     assert_eq!(lines[3], "                        → sessionpipe install --harness codex");
@@ -45,7 +53,10 @@ fn sessions_go_on_and_nothing_arrives() {
     let claude = harness(&doctor, "claude-code");
     assert_eq!((&claude["state"], &claude["attention"]), (&"silent".into(), &true.into()));
     let text = claude["findings"][0]["text"].as_str().expect("a sentence");
-    assert!(text.starts_with("16 hooks wired on 20") && text.ends_with("; 2 sessions written since, no event arrived"), "{text}");
+    assert!(
+        text.starts_with("16 hooks wired on 20") && text.ends_with("; 2 sessions written since, no event arrived"),
+        "{text}"
+    );
     assert_eq!(doctor["attention"], Value::from(vec!["claude-code"]));
 
     // Anything that arrives shows that the channel works, even what cannot be used.
@@ -59,7 +70,12 @@ fn sessions_go_on_and_nothing_arrives() {
     assert_eq!(doctor["outbox"]["quarantined"], 1);
     assert_eq!(doctor["quarantine"][0]["event"], "NoSuchEvent");
     let said = environment.expect(0, &["doctor", "--quarantine"]);
-    assert!(said.stdout.contains("claude-code  NoSuchEvent  the native event \"NoSuchEvent\" is not one that this harness has"), "{}", said.stdout);
+    assert!(
+        said.stdout
+            .contains("claude-code  NoSuchEvent  the native event \"NoSuchEvent\" is not one that this harness has"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]
@@ -74,7 +90,10 @@ fn hooks_that_are_gone_dead_or_switched_off() {
         (claude["state"].as_str().expect("a state").to_owned(), claude["findings"].to_string())
     };
     let (word, findings) = state("{\"model\": \"opus\"}\n");
-    assert!(word == "gone" && findings.contains("close Claude Code, then: sessionpipe install --harness claude-code"), "{findings}");
+    assert!(
+        word == "gone" && findings.contains("close Claude Code, then: sessionpipe install --harness claude-code"),
+        "{findings}"
+    );
     let (word, findings) = state(&wired.replace(".cargo/bin/sessionpipe-hook", "gone/sessionpipe-hook"));
     assert!(word == "silent" && findings.contains("cannot be run"), "{findings}");
     let (word, findings) = state(&wired.replacen('{', "{\"disableAllHooks\": true,", 1));
@@ -87,7 +106,11 @@ fn hooks_that_are_gone_dead_or_switched_off() {
 fn a_broken_outbox_and_broken_settings_are_said() {
     let environment = TestEnvironment::new();
     std::fs::create_dir_all(environment.state()).expect("a folder");
-    std::fs::write(environment.state().join("outbox.db"), "no database, but long enough to be taken for one ".repeat(40)).expect("a file");
+    std::fs::write(
+        environment.state().join("outbox.db"),
+        "no database, but long enough to be taken for one ".repeat(40),
+    )
+    .expect("a file");
     environment.write(".config/sessionpipe/config.toml", "machine = 7\n");
     let said = environment.expect(1, &["doctor"]);
     assert!(said.stdout.contains("outbox       the outbox is damaged\n"), "{}", said.stdout);
@@ -101,5 +124,9 @@ fn a_redirected_state_is_said() {
     let elsewhere = environment.home().join("elsewhere").display().to_string();
     environment.var("SESSIONPIPE_HOME", &elsewhere);
     let said = environment.run(&["doctor"]);
-    assert!(said.stdout.contains("state        SESSIONPIPE_HOME moves our folders to ~/elsewhere/state"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("state        SESSIONPIPE_HOME moves our folders to ~/elsewhere/state"),
+        "{}",
+        said.stdout
+    );
 }

@@ -10,7 +10,8 @@ use sessionpipe_core::testing::{Call, Fixture};
 use crate::environment::TestEnvironment;
 
 fn scenario(harness: &str, name: &str) -> Fixture {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/harness").join(harness).join("scenarios");
+    let folder =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/harness").join(harness).join("scenarios");
     Fixture::load(&folder).into_iter().find(|fixture| fixture.path.ends_with(name)).expect("the scenario")
 }
 
@@ -18,13 +19,17 @@ fn scenario(harness: &str, name: &str) -> Fixture {
 fn command(hooks: &Value, event: &str) -> Option<String> {
     let groups = hooks["hooks"][event].as_array()?;
     let handlers = groups.iter().flat_map(|group| group["hooks"].as_array().into_iter().flatten());
-    handlers.filter_map(|handler| handler["command"].as_str()).find(|command| command.contains("sessionpipe")).map(str::to_owned)
+    handlers
+        .filter_map(|handler| handler["command"].as_str())
+        .find(|command| command.contains("sessionpipe"))
+        .map(str::to_owned)
 }
 
 /// The `notify` argv with its payload behind it, as words of a shell.
 fn notify(config: &str, payload: &str) -> String {
     let document: toml_edit::DocumentMut = config.parse().expect("TOML");
-    let argv = document["notify"].as_array().expect("notify").iter().filter_map(|word| word.as_str().map(str::to_owned));
+    let argv =
+        document["notify"].as_array().expect("notify").iter().filter_map(|word| word.as_str().map(str::to_owned));
     let quoted = |word: String| format!("'{}'", word.replace('\'', r"'\''"));
     argv.chain([payload.to_owned()]).map(quoted).collect::<Vec<_>>().join(" ")
 }
@@ -50,7 +55,9 @@ fn play(environment: &TestEnvironment, fixture: &Fixture, config: &str) {
     environment.expect(0, &["flush"]);
     let said = environment.expect(0, &["tail", "--json", "--tier", "3"]);
     let events: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    fixture.check(&environment.home(), &printed, &events).unwrap_or_else(|why| panic!("{}: {why}", fixture.path.display()));
+    fixture
+        .check(&environment.home(), &printed, &events)
+        .unwrap_or_else(|why| panic!("{}: {why}", fixture.path.display()));
     gap_free(&events);
 }
 

@@ -116,7 +116,11 @@ impl TestEnvironment {
     pub fn run_program(&self, program: &Path, args: &[&str]) -> Said {
         let output = self.command(program).args(args).output().expect("it starts");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-        Said { stdout: text(output.stdout), stderr: text(output.stderr), code: output.status.code().expect("an exit code") }
+        Said {
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+            code: output.status.code().expect("an exit code"),
+        }
     }
 
     /// The same, and it must exit with that code.
@@ -159,7 +163,11 @@ impl TestEnvironment {
         child.stdin.take().expect("stdin").write_all(stdin).expect("it reads");
         let output = child.wait_with_output().expect("it ends");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-        Said { stdout: text(output.stdout), stderr: text(output.stderr), code: output.status.code().expect("an exit code") }
+        Said {
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+            code: output.status.code().expect("an exit code"),
+        }
     }
 
     /// Everything in the home, with modes, times and contents: equal when nothing at all was touched.
@@ -167,7 +175,8 @@ impl TestEnvironment {
         let mut entries = BTreeMap::new();
         let mut folders = vec![self.home()];
         while let Some(folder) = folders.pop() {
-            let mut paths: Vec<_> = std::fs::read_dir(&folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+            let mut paths: Vec<_> =
+                std::fs::read_dir(&folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
             paths.push(folder.clone());
             for path in paths {
                 let meta = path.symlink_metadata().expect("metadata");
@@ -189,7 +198,8 @@ impl TestEnvironment {
     /// The bytes of every file outside our own folders.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let own = self.home().join(".local");
-        let is_file = |path: &PathBuf| path.is_file() && !path.starts_with(&own) && !path.starts_with(self.home().join(".cargo"));
+        let is_file =
+            |path: &PathBuf| path.is_file() && !path.starts_with(&own) && !path.starts_with(self.home().join(".cargo"));
         let read = |path: PathBuf| {
             let bytes = std::fs::read(&path).expect("a file");
             (path, bytes)
@@ -206,7 +216,8 @@ impl TestEnvironment {
 pub fn commands(document: &Value) -> Vec<String> {
     match document {
         Value::Object(members) => {
-            let own = members.get("command").and_then(Value::as_str).filter(|c| c.contains("sessionpipe")).map(str::to_owned);
+            let own =
+                members.get("command").and_then(Value::as_str).filter(|c| c.contains("sessionpipe")).map(str::to_owned);
             own.into_iter().chain(members.values().flat_map(commands)).collect()
         }
         Value::Array(items) => items.iter().flat_map(commands).collect(),

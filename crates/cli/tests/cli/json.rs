@@ -23,7 +23,8 @@ fn plans_and_receipts() {
     assert_eq!(claude["state"], "change");
     assert_eq!(claude["path"], environment.home().join(".claude/settings.json").display().to_string());
     assert!(claude["diff"].as_str().is_some_and(|diff| diff.contains("\n@@ ")));
-    let ops: Vec<&str> = claude["patch"].as_array().expect("a patch").iter().filter_map(|op| op["op"].as_str()).collect();
+    let ops: Vec<&str> =
+        claude["patch"].as_array().expect("a patch").iter().filter_map(|op| op["op"].as_str()).collect();
     assert!(!ops.is_empty() && ops.iter().all(|op| *op == "add"), "{ops:?}");
     let refused = &plan["harnesses"][1]["files"][0];
     assert_eq!((&refused["state"], &refused["place"]["line"]), (&"refused".into(), &1.into()));
@@ -36,10 +37,10 @@ fn plans_and_receipts() {
     assert_eq!(receipt["harnesses"][0]["files"][0]["handlers"], 16);
     assert_eq!(receipt["harnesses"][1]["files"][0]["outcome"], "refused");
 
-    let plan = environment.json(1, &["uninstall", "--dry-run", "--json"]);
+    let plan = environment.json(0, &["uninstall", "--dry-run", "--json"]);
     valid("uninstall.v1.json", &plan);
     assert_eq!((&plan["action"], &plan["applied"]), (&"uninstall".into(), &false.into()));
-    valid("uninstall.v1.json", &environment.json(1, &["uninstall", "--yes", "--json"]));
+    valid("uninstall.v1.json", &environment.json(0, &["uninstall", "--yes", "--json"]));
 }
 
 #[test]

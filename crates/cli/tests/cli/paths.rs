@@ -32,7 +32,10 @@ fn the_link_that_survives_an_upgrade() {
     symlink("../Cellar/sessionpipe/0.4.0/bin/sessionpipe", &link).expect("a link");
     std::fs::remove_dir_all(home.join("brew/Cellar/sessionpipe/0.3.1")).expect("removed");
     assert_eq!(environment.run_program(&link, &["install", "--check"]).code, 0);
-    assert_eq!(environment.files().get(&home.join(".claude/settings.json")), installed.get(&home.join(".claude/settings.json")));
+    assert_eq!(
+        environment.files().get(&home.join(".claude/settings.json")),
+        installed.get(&home.join(".claude/settings.json"))
+    );
 }
 
 #[test]

@@ -31,18 +31,25 @@ fn what_is_not_as_it_must_be() {
     environment.write(".codex/hooks.json", "{\"hooks\": 7}");
     let text = environment.tidy(&environment.expect(0, &["status"]).stdout);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].contains("stale: ") && lines[0].contains(" and 15 more; [HOME]/old/sessionpipe-hook cannot be run"), "{text}");
+    assert!(
+        lines[0].contains("stale: ") && lines[0].contains(" and 15 more; [HOME]/old/sessionpipe-hook cannot be run"),
+        "{text}"
+    );
     assert!(lines[1].contains("refused: line 1, column 11: hooks must be an object, not a number"), "{text}");
     environment.write(".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n");
     let text = environment.expect(0, &["status"]).stdout;
-    assert!(text.contains("gone: the hooks were here on 20") && text.contains("the rest of the file is there"), "{text}");
+    assert!(
+        text.contains("gone: the hooks were here on 20") && text.contains("the rest of the file is there"),
+        "{text}"
+    );
 }
 
 #[test]
 fn when_it_was_last_heard_of() {
     let environment = TestEnvironment::with_agents();
     let hook = environment.home().join(".cargo/bin/sessionpipe-hook");
-    environment.hook(&format!("{} claude-code Stop", hook.display()), "{\"session_id\":\"s\",\"hook_event_name\":\"Stop\"}");
+    environment
+        .hook(&format!("{} claude-code Stop", hook.display()), "{\"session_id\":\"s\",\"hook_event_name\":\"Stop\"}");
     environment.expect(0, &["flush"]);
     let text = environment.expect(0, &["status"]).stdout;
     let line = text.lines().next().unwrap_or_default();

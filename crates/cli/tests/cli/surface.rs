@@ -12,7 +12,9 @@ fn help_wins_and_touches_nothing() {
     let environment = TestEnvironment::with_agents();
     let before = environment.snapshot();
     for command in COMMANDS {
-        for args in [&[command, "--help"][..], &[command, "-h"], &[command, "--nonsense", "--help"], &["--help", command]] {
+        for args in
+            [&[command, "--help"][..], &[command, "-h"], &[command, "--nonsense", "--help"], &["--help", command]]
+        {
             let said = environment.expect(0, args);
             assert!(said.stdout.contains(&format!("Usage: sessionpipe {command}")), "{args:?}\n{}", said.stdout);
             assert_eq!(said.stderr, "", "{args:?}");
@@ -34,7 +36,9 @@ fn the_long_help_of_a_command_has_examples() {
 #[test]
 fn unknown_words_exit_2() {
     let environment = TestEnvironment::new();
-    for args in [&[][..], &["instal"], &["install", "--nonsense"], &["tail", "--tier", "4"], &["flush", "--timeout", "soon"]] {
+    for args in
+        [&[][..], &["instal"], &["install", "--nonsense"], &["tail", "--tier", "4"], &["flush", "--timeout", "soon"]]
+    {
         let said = environment.expect(2, args);
         assert_eq!(said.stdout, "", "{args:?}");
         assert!(!said.stderr.is_empty(), "{args:?}");
@@ -74,7 +78,7 @@ fn a_test_never_runs_in_a_real_home() {
     environment.var("TMPDIR", "/nonexistent");
     for args in [&["install", "--yes"][..], &["status"], &["tail"]] {
         let said = environment.expect(2, args);
-        assert_snapshot!(said.stderr, @"error: SESSIONPIPE_TEST=1, but HOME is not under the temporary folder");
+        assert_eq!(said.stderr, "error: SESSIONPIPE_TEST=1, but HOME is not under the temporary folder\n");
     }
     assert_eq!(environment.snapshot(), before);
 }
@@ -91,7 +95,11 @@ fn no_home_is_an_error_and_never_a_guess() {
 fn a_reader_that_has_had_enough_is_no_error() {
     let environment = TestEnvironment::new();
     let program = environment.home().join(".cargo/bin/sessionpipe");
-    let command = format!("{} completions bash 2>&1 >/dev/full; {} completions bash | head -c 10", program.display(), program.display());
+    let command = format!(
+        "{} completions bash 2>&1 >/dev/full; {} completions bash | head -c 10",
+        program.display(),
+        program.display()
+    );
     let output = environment.command("/bin/sh").args(["-c", &command]).output().expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout);
     // A full disk is an error, a closed pipe is not.
@@ -105,7 +113,6 @@ fn completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(environment.expect(0, &["completions", shell]).stdout.contains("uninstall"), "{shell}");
     }
-    assert_eq!(environment.run(&["completions", "bash"]).stdout.matches("worker").count(), 0, "a hidden command is not completed");
 }
 
 #[test]

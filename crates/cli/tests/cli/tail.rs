@@ -15,19 +15,31 @@ fn hook(environment: &TestEnvironment, harness: &str, event: &str, payload: &str
 
 fn session(environment: &TestEnvironment) {
     let home = environment.home().display().to_string();
-    let payload = |session: &str, rest: &str| format!("{{\"session_id\":\"{session}\",\"cwd\":\"{home}/src/app\"{rest}}}");
+    let payload =
+        |session: &str, rest: &str| format!("{{\"session_id\":\"{session}\",\"cwd\":\"{home}/src/app\"{rest}}}");
     hook(environment, "claude-code", "SessionStart", &payload("aaaa-1", ",\"source\":\"startup\""));
-    hook(environment, "claude-code", "UserPromptSubmit", &payload("aaaa-1", ",\"prompt\":\"run it\",\"prompt_id\":\"p1\""));
+    hook(
+        environment,
+        "claude-code",
+        "UserPromptSubmit",
+        &payload("aaaa-1", ",\"prompt\":\"run it\",\"prompt_id\":\"p1\""),
+    );
     let tool = ",\"tool_name\":\"Bash\",\"tool_use_id\":\"t1\",\"tool_input\":{\"command\":\"cargo test\"}";
     hook(environment, "claude-code", "PreToolUse", &payload("aaaa-1", tool));
-    hook(environment, "claude-code", "PostToolUse", &payload("aaaa-1", &format!("{tool},\"tool_response\":{{}},\"duration_ms\":1200")));
+    hook(
+        environment,
+        "claude-code",
+        "PostToolUse",
+        &payload("aaaa-1", &format!("{tool},\"tool_response\":{{}},\"duration_ms\":1200")),
+    );
     hook(environment, "claude-code", "Stop", &payload("aaaa-1", ""));
     hook(environment, "codex", "SessionStart", &payload("bbbb-2", ",\"source\":\"startup\""));
 }
 
 fn types(environment: &TestEnvironment, args: &[&str]) -> Vec<String> {
     let said = environment.expect(0, &[&["tail", "--json"], args].concat());
-    let kind = |line: &str| serde_json::from_str::<Value>(line).expect("JSON")["type"].as_str().expect("a type").to_owned();
+    let kind =
+        |line: &str| serde_json::from_str::<Value>(line).expect("JSON")["type"].as_str().expect("a type").to_owned();
     said.stdout.lines().map(kind).collect()
 }
 
@@ -40,9 +52,19 @@ fn lines_for_a_person() {
     let without_time: Vec<&str> = lines.iter().map(|line| line.split_at_checked(10).expect("a time").1).collect();
     assert_eq!(without_time[0], "claude-code  app                     session started   startup");
     assert_eq!(without_time[1], "claude-code  app                     turn started      6 chars");
-    assert_eq!(without_time[2], "claude-code  app                     Bash              cargo test                          …");
-    assert_eq!(without_time[3], "claude-code  app                     Bash              ok                              1.2 s");
-    assert!(without_time[4].starts_with("claude-code  app                     turn ended        stop "), "{}", said.stdout);
+    assert_eq!(
+        without_time[2],
+        "claude-code  app                     Bash              cargo test                          …"
+    );
+    assert_eq!(
+        without_time[3],
+        "claude-code  app                     Bash              ok                              1.2 s"
+    );
+    assert!(
+        without_time[4].starts_with("claude-code  app                     turn ended        stop "),
+        "{}",
+        said.stdout
+    );
     assert_eq!(without_time[5], "codex        app                     session started   startup");
     assert_eq!(without_time.len(), 6);
     for line in lines {
@@ -57,7 +79,10 @@ fn filters() {
     session(&environment);
     let all = ["session.started", "turn.started", "tool.started", "tool.ended", "turn.ended", "session.started"];
     assert_eq!(types(&environment, &[]), all);
-    assert_eq!(types(&environment, &["--tier", "0"]), ["session.started", "turn.started", "turn.ended", "session.started"]);
+    assert_eq!(
+        types(&environment, &["--tier", "0"]),
+        ["session.started", "turn.started", "turn.ended", "session.started"]
+    );
     assert_eq!(types(&environment, &["--harness", "codex"]), ["session.started"]);
     assert_eq!(types(&environment, &["--session", "aaaa"]), all[..5]);
     assert_eq!(types(&environment, &["--since", "1h"]), all);

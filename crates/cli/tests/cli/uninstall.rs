@@ -25,7 +25,12 @@ fn without_a_record_too() {
     environment.expect(0, &["install", "--yes"]);
     std::fs::remove_dir_all(environment.state()).expect("removed");
     environment.expect(0, &["uninstall", "--yes"]);
-    assert_eq!(environment.files(), before);
+    let after = environment.files();
+    for (path, bytes) in before {
+        assert_eq!(after.get(&path), Some(&bytes), "{}", path.display());
+    }
+    // Whose file it was is not known any more: it stays, without anything of ours.
+    assert!(!environment.read(".codex/hooks.json").contains("sessionpipe"));
 }
 
 #[test]
