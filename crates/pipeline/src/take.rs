@@ -262,19 +262,18 @@ impl<'a> Taker<'a> {
             Err(error) => return self.quarantine(batch, job, None, &error.into(), &[]),
         };
         match self.map(header, &bytes) {
-            Ok(Some(call)) => match self.resolve(batch, &call)? {
-                Ok(session) => self.apply(batch, &name, call, session)?,
+            Said::Call(call) => match self.resolve(batch, &call)? {
+                Ok(session) => self.apply(batch, &name, *call, &session)?,
                 Err(reason) => return self.quarantine(batch, job, Some(&call.hook.header), &reason, &bytes),
             },
-            Ok(None) => {}
-            Err((header, reason)) => return self.quarantine(batch, job, Some(&header), &reason, &bytes),
+            Said::Nothing => {}
+            Said::Rubbish(header, reason) => return self.quarantine(batch, job, Some(&header), &reason, &bytes),
         }
         batch.done(&name)?;
         Ok(Outcome::Done)
     }
 
-    /// What a job says; `None` when it is to be dropped.
-    fn map(&self, header: Header, bytes: &[u8]) -> Result<Option<Call<'a>>, (Header, Reason)> {
+    fn map(&self, header: Header, bytes: &[u8]) -> Said<'a> {
         let (payload, unreadable) = match payload::parse(bytes) {
             Ok(payload) => (payload, None),
             // The command line and the environment may still tell what happened, and to whom.
@@ -285,16 +284,16 @@ impl<'a> Taker<'a> {
         let caller =
             payload::caller(&harnesses, &header.harness, has_key, |name| header.env.contains_key(name)).to_owned();
         if caller != header.harness && (self.context.is_wired)(&caller) {
-            return Ok(None);
+            return Said::Nothing;
         }
         let Some((adapter, name)) = self.context.mapper(&caller, &header.harness) else {
-            return Err((header, Reason::UnknownHarness(caller)));
+            return Said::Rubbish(header, Reason::UnknownHarness(caller));
         };
         let hook = Hook { header, caller, payload };
         match adapter.map(&hook) {
-            Ok(mapped) if mapped.seen.is_empty() => Ok(None),
-            Ok(mapped) => Ok(Some(Call { adapter, name, hook, mapped, unreadable })),
-            Err(error) => Err((hook.header, unreadable.map_or(Reason::Map(error), Reason::Unreadable))),
+            Ok(mapped) if mapped.seen.is_empty() => Said::Nothing,
+            Ok(mapped) => Said::Call(Box::new(Call { adapter, name, hook, mapped, unreadable })),
+            Err(error) => Said::Rubbish(hook.header, unreadable.map_or(Reason::Map(error), Reason::Unreadable)),
         }
     }
 
@@ -321,7 +320,7 @@ impl<'a> Taker<'a> {
         Ok(Ok(SessionName { id: ids::made_up_session_id(harness, cwd, pid, start), made_up: true }))
     }
 
-    fn apply(&mut self, batch: &Batch<'_>, job: &str, call: Call<'_>, name: SessionName) -> Result<(), OutboxError> {
+    fn apply(&mut self, batch: &Batch<'_>, job: &str, call: Call<'_>, name: &SessionName) -> Result<(), OutboxError> {
         let Call { adapter, name: harness_name, hook, mut mapped, .. } = call;
         let harness = adapter.harness();
         let context = self.context;
@@ -431,6 +430,14 @@ impl<E: Into<OutboxError>> From<E> for Failed {
     fn from(error: E) -> Self {
         Self::Outbox(error.into())
     }
+}
+
+/// What a job says.
+enum Said<'a> {
+    Call(Box<Call<'a>>),
+    /// Nothing of ours, or the copy of what its sender reports itself.
+    Nothing,
+    Rubbish(Header, Reason),
 }
 
 /// One hook call, mapped.

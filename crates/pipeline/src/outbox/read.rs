@@ -275,10 +275,10 @@ impl Iterator for Events<'_> {
     type Item = Result<Entry, OutboxError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.page.is_empty() {
-            if let Err(error) = self.fetch() {
-                return Some(Err(error));
-            }
+        if self.page.is_empty()
+            && let Err(error) = self.fetch()
+        {
+            return Some(Err(error));
         }
         let (pos, body) = self.page.pop_front()?;
         self.after = pos;

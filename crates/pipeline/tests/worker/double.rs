@@ -22,7 +22,7 @@ use sessionpipe_core::wiring::Wiring;
 use tempfile::TempDir;
 
 use super::pipeline::outbox::{Query, Reader};
-use super::pipeline::spool::{JobId, Spool};
+use super::pipeline::spool::{Draft, JobId, Spool};
 use super::pipeline::take::{Clock, Context};
 
 const fn event(name: &'static str, means: Means) -> NativeEvent {
@@ -236,7 +236,7 @@ pub fn process(pid: u32) -> Process {
 pub fn leave(spool: &Spool, header: &Header, nanos: u32, payload: &[u8]) -> JobId {
     let at = Duration::from_millis(header.at_ms.unsigned_abs()) + Duration::from_nanos(nanos.into());
     let id = JobId::new(at);
-    spool.begin(id, header, payload).and_then(|draft| draft.finish()).expect("a job");
+    spool.begin(id, header, payload).and_then(Draft::finish).expect("a job");
     id
 }
 
