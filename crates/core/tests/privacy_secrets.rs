@@ -73,9 +73,9 @@ fn published_vectors_come_out_exactly() {
         ]
         .concat();
         let limit = Duration::from_millis(case["max_ms"].as_u64().expect("a limit"));
-        let start = Instant::now();
-        let _ = redact_text(&text);
-        assert!(start.elapsed() < limit, "{}: {:?}", case["name"], start.elapsed());
+        // On a busy machine one run may be held up.
+        let fastest = (0..3).map(|_| time(&text, 1)).min().expect("three runs");
+        assert!(fastest < limit, "{}: {fastest:?}", case["name"]);
     }
 }
 
@@ -107,6 +107,10 @@ fn what_only_looks_random_stays() {
         "API_KEY=your-api-key-here SECRET=changeme... TOKEN=xxxxxxxxxxxx PASSWORD=********",
         "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx AKIAIOSFODNN7EXAMPLE",
         "class=\"sk-fading-circle-with-a-very-long-name-in-kebab-case\" task-abcdefghijklmnopqrstuvwxyzabcdef012345",
+        "colon2_token: Colon2, log_passwd: __u32, const A_TOKEN: _bindgen_ty_5 = _bindgen_ty_5::A_TOKEN;",
+        "let token = self[0]; const T: Token = Token(0); let secret = vec![42u8; n]; E_TOKEN = 0x8004400a",
+        "Error: unexpected token: \"error\"; let cookie = \"foo=barbarbar; Path=/\"",
+        "connect(user, password=pw, token=tok)",
         "token=token, password=password, api_key=self.api_key",
         "api_key: String, secret: uint256, hash(password, salt)",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
@@ -146,7 +150,7 @@ fn every_line_of_missed_secrets_loses_its_value_and_keeps_the_rest() {
         // In every place of an event that holds text.
         let mut event = event(
             "tool.ended",
-            json!({"error": line, "message": line, "input": {"prompt": [line]}, "output": line, "env": format!("A=1\n{line}\nB=2")}),
+            &json!({"error": line, "message": line, "input": {"prompt": [line]}, "output": line, "env": format!("A=1\n{line}\nB=2")}),
         );
         event.session.title = Some(line.clone());
         redact(&mut event);
@@ -165,6 +169,8 @@ fn values_go_in_every_form() {
     let secret = rnd(24, ALNUM);
     for (before, after) in [
         ("DB_PASSWORD=letmein make", "DB_PASSWORD=[redacted] make"),
+        ("host=x password=letmein port=1", "host=x password=[redacted] port=1"),
+        ("user=bob&password=letmein", "user=bob&password=[redacted]"),
         ("password: hunter2", "password: [redacted]"),
         ("password = \"correct\"", "password = \"[redacted]\""),
         ("let token: &'static str = \"§\";", "let token: &'static str = \"[redacted]\";"),
@@ -257,7 +263,7 @@ fn every_vendor_the_protocol_names_is_known() {
     assert_eq!(redact_tokens(&hook), "https://hooks.slack.com/services/[redacted]");
 }
 
-fn event(kind: &str, data: Value) -> Event {
+fn event(kind: &str, data: &Value) -> Event {
     serde_json::from_value(json!({
         "protocol": 1, "id": "01KB6G2M7R8Z9X0C1V2B3N4M5Q", "type": kind, "time": "2026-11-30T08:02:35.960Z", "tier": 3,
         "harness": {"name": "fixture", "version": "1", "event": "Stop"}, "session": {"id": "s", "seq": 0},
@@ -272,7 +278,7 @@ fn ids_and_models_are_never_rewritten_and_places_lose_tokens_only() {
     let told = "password is hunter2x";
     let mut event = event(
         "files.changed",
-        json!({"turn_id": token, "model": token, "paths": [format!("src/{token}/a"), told], "agent_type": told}),
+        &json!({"turn_id": token, "model": token, "paths": [format!("src/{token}/a"), told], "agent_type": told}),
     );
     event.id = token.clone();
     event.harness.event = Some(token.clone());
@@ -318,6 +324,7 @@ fn json_loses_values_by_their_names() {
         "max_tokens": 4096,
         "headers": {"Authorization": format!("Bearer {secret}"), "X-Api-Key": "short", "Accept": "*/*"},
         "list": [{"name": "GITHUB_TOKEN", "value": "plain"}, {"name": "HOME", "value": "/home/u"}, {"key": "Cookie", "value": "sid=abcdef01"}],
+        "tool": {"name": "get_token", "content": "three words here"},
         "argv": ["curl", "--token", secret, "--retry", "3", "-H", format!("x-api-key: {secret}")],
         "pair": ["Authorization", format!("Basic {secret}")],
         "names": ["password", "token"],
@@ -337,6 +344,7 @@ fn json_loses_values_by_their_names() {
         "max_tokens": 4096,
         "headers": {"Authorization": "Bearer [redacted]", "X-Api-Key": REDACTED, "Accept": "*/*"},
         "list": [{"name": "GITHUB_TOKEN", "value": REDACTED}, {"name": "HOME", "value": "/home/u"}, {"key": "Cookie", "value": REDACTED}],
+        "tool": {"name": "get_token", "content": "three words here"},
         "argv": ["curl", "--token", REDACTED, "--retry", "3", "-H", "x-api-key: [redacted]"],
         "pair": ["Authorization", "Basic [redacted]"],
         "names": ["password", "token"],
@@ -361,20 +369,20 @@ fn hostile(kind: &str, bytes: usize) -> String {
     }
 }
 
-/// Linear: sixteen times the text takes about sixteen times as long, whatever it says. A quadratic scan would take 256 times.
+fn time(text: &str, times: usize) -> Duration {
+    let start = Instant::now();
+    for _ in 0..times {
+        let _ = redact_text(text);
+    }
+    start.elapsed()
+}
+
+/// Linear: one long text takes about as long as the same bytes in 32 short ones, whatever it says. A quadratic scan would
+/// take 32 times as long. Both take about the same time, so a busy machine slows both.
 #[test]
 fn time_is_linear_in_hostile_text() {
-    const SMALL: usize = 8 * 1024;
-    let time = |text: &str| {
-        (0..3)
-            .map(|_| {
-                let start = Instant::now();
-                let _ = redact_text(text);
-                start.elapsed()
-            })
-            .min()
-            .expect("three runs")
-    };
+    const SHORT: usize = 2 * 1024;
+    const TIMES: usize = 32;
     for kind in [
         "pem",
         "assign64",
@@ -419,10 +427,11 @@ fn time_is_linear_in_hostile_text() {
         "MTA.",
         "--token --token ",
     ] {
-        let (small, large) = (time(&hostile(kind, SMALL)), time(&hostile(kind, 16 * SMALL)));
-        // Times below a millisecond are mostly noise.
-        let floor = Duration::from_millis(1);
-        assert!(large < small.max(floor) * 64, "{kind}: {small:?}, then {large:?} for 16 times the text");
+        let short = time(&hostile(kind, SHORT), TIMES);
+        let long = time(&hostile(kind, TIMES * SHORT), 1);
+        // Times below a few milliseconds are mostly noise.
+        let short = short.max(Duration::from_millis(5));
+        assert!(long < short * 8, "{kind}: {short:?} for {TIMES} short texts, {long:?} for one as long as all");
     }
 }
 

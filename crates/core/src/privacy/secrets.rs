@@ -99,7 +99,7 @@ fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
 /// The members that name what a `value` beside them is.
 const NAME_KEYS: [&str; 6] = ["name", "key", "header", "variable", "field", "env"];
 /// The members that hold it.
-const VALUE_KEYS: [&str; 5] = ["value", "val", "default", "content", "data"];
+const VALUE_KEYS: [&str; 2] = ["value", "val"];
 
 fn redact_members(members: &mut Map<String, Value>) {
     let named = NAME_KEYS.iter().find_map(|key| members.get(*key)?.as_str()).and_then(names::classify);

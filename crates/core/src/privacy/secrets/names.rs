@@ -248,8 +248,10 @@ fn words(name: &str) -> ([&str; MAX_WORDS], usize) {
                 all.rotate_left(1);
                 count -= 1;
             }
-            all[count] = word;
-            count += 1;
+            if let Some(free) = all.get_mut(count) {
+                *free = word;
+                count += 1;
+            }
         }
         start = end;
     }

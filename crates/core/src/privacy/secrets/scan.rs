@@ -69,7 +69,7 @@ struct Scanner {
     triggers: Vec<Trigger>,
 }
 
-/// Built at the first use: a few hundred kilobytes that all threads share.
+/// Built at the first use and shared by all threads.
 static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(|| {
     let literals: Vec<(&str, Trigger)> = SHAPES
         .iter()
@@ -256,6 +256,10 @@ impl<'t> Scan<'t> {
         if self.classes == Classes::Tokens && !(query && self.at(end) == b'=') {
             return None;
         }
+        // What a parser says of its input.
+        if self.slice(0, start).ends_with("nexpected ") {
+            return None;
+        }
         let name = self.slice(start, end);
         let kind = match names::classify(name) {
             Some(kind) => kind,
@@ -273,7 +277,9 @@ impl<'t> Scan<'t> {
         if let Some(operator) = self.operator(blank) {
             let spaced = blank > closed || self.at(operator).is_ascii_whitespace() || self.at(blank) != b'=';
             let upper = !name.bytes().any(|b| b.is_ascii_lowercase());
-            let shell = !spaced && (upper || name.starts_with('-'));
+            // `f(password=value, …)` passes on, `user=a password=value` tells.
+            let told = || kind == Name::Password && !b",)(}]".contains(&self.at(self.run(operator, false, MAX_NAME)));
+            let shell = !spaced && (upper || name.starts_with('-') || told());
             return self.assigned(kind, operator, shell);
         }
         if closed > end {
@@ -283,7 +289,7 @@ impl<'t> Scan<'t> {
             return self
                 .bare(blank, false, |value| !value.starts_with('-') && values::is_secret_bare(kind, value, false));
         }
-        self.paired(kind, closed).or_else(|| self.told(kind, start, end))
+        self.paired(kind, closed).or_else(|| self.told(kind, end))
     }
 
     /// `api key`, `secret-key`: the word before decides.
@@ -307,6 +313,8 @@ impl<'t> Scan<'t> {
         at = self.blank(at, MAX_BLANK);
         match kind {
             Name::Authorization => return self.header(at),
+            // `cookie = "a=b"` is code.
+            Name::Cookie if self.at(operator - 1) != b':' => return None,
             Name::Cookie => return self.cookie(at),
             Name::Password | Name::Secret | Name::Maybe => {}
         }
@@ -368,9 +376,9 @@ impl<'t> Scan<'t> {
     }
 
     /// `the password is …`, `password …`
-    fn told(&self, kind: Name, start: usize, end: usize) -> Option<Range> {
+    fn told(&self, kind: Name, end: usize) -> Option<Range> {
         let blank = self.blank(end, MAX_PROSE_BLANK);
-        if blank == end || self.slice(0, start).ends_with("nexpected ") {
+        if blank == end {
             return None;
         }
         let verb = ["is", "was", "to", "are", "="].into_iter().find_map(|verb| {
@@ -528,4 +536,17 @@ impl<'t> Scan<'t> {
 
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An idle worker may take 20 MB in all.
+    #[test]
+    fn the_automaton_stays_small() {
+        let scanner = SCANNER.as_ref().expect("builds");
+        let bytes = scanner.automaton.memory_usage();
+        assert!(bytes < 1024 * 1024, "{bytes}");
+    }
 }

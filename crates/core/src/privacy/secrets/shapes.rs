@@ -49,6 +49,8 @@ pub struct Shape {
 }
 
 const UNBOUNDED: usize = usize::MAX;
+/// Characters of a body without an end that are judged.
+const MAX_JUDGED: usize = 128;
 
 const fn shape(prefix: &'static str, body: Body, min: usize) -> Shape {
     // A body that may hold separators could be an identifier or a file name.
@@ -239,7 +241,7 @@ impl Shape {
         let body_at = prefix_at + self.prefix.len();
         let body = bytes.get(body_at..)?;
         // The beginning decides, so that a long run of what is no token costs little: but one more than allowed is too long.
-        let judged = if self.max == UNBOUNDED { self.min.max(values::MAX_JUDGED) } else { self.max + 1 };
+        let judged = if self.max == UNBOUNDED { self.min.max(MAX_JUDGED) } else { self.max + 1 };
         let run = body.iter().take(judged).take_while(|b| self.body.holds(**b)).count();
         let begin = trim_dots(body.get(..run)?);
         if !(self.min..=self.max).contains(&begin.len()) || !(self.also)(begin) || is_placeholder(begin) {
@@ -257,18 +259,30 @@ impl Shape {
     }
 }
 
+/// Which bodies hold a byte: one bit for each, so that a long run is read a look-up a byte.
+static BODIES: [u8; 256] = {
+    let mut bodies = [0; 256];
+    let mut byte: u8 = 0;
+    while byte < 128 {
+        let hex = byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+        let alnum = byte.is_ascii_alphanumeric();
+        let word = alnum || byte == b'_';
+        let dashed = word || byte == b'-';
+        bodies[byte as usize] = (hex as u8) << Hex as u8
+            | (alnum as u8) << Alnum as u8
+            | (word as u8) << Word as u8
+            | (dashed as u8) << Dashed as u8
+            | ((dashed || byte == b'.') as u8) << Dotted as u8
+            | ((dashed || byte == b'/') as u8) << Path as u8
+            | ((alnum || matches!(byte, b'+' | b'/' | b'=')) as u8) << Base64 as u8;
+        byte += 1;
+    }
+    bodies
+};
+
 impl Body {
     fn holds(self, byte: u8) -> bool {
-        let more: &[u8] = match self {
-            Self::Hex => return matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-            Self::Alnum => b"",
-            Self::Word => b"_",
-            Self::Dashed => b"_-",
-            Self::Dotted => b"_-.",
-            Self::Base64 => b"+/=",
-            Self::Path => b"_-/",
-        };
-        byte.is_ascii_alphanumeric() || more.contains(&byte)
+        BODIES.get(usize::from(byte)).is_some_and(|bodies| bodies >> self as u8 & 1 == 1)
     }
 }
 
@@ -282,8 +296,7 @@ fn is_no_identifier(body: &[u8]) -> bool {
 }
 
 fn is_placeholder(body: &[u8]) -> bool {
-    let judged = body.get(..body.len().min(values::MAX_JUDGED)).unwrap_or(body);
-    std::str::from_utf8(judged).is_ok_and(values::is_placeholder)
+    std::str::from_utf8(body).is_ok_and(values::is_placeholder)
 }
 
 /// A sentence may end behind a token.

@@ -107,9 +107,11 @@ fn is_numbered_word(value: &str) -> bool {
         && NUMBER_TAILS.iter().any(|word| tail.eq_ignore_ascii_case(word))
 }
 
-fn is_version(value: &str) -> bool {
+/// `v1.2.3`, `0x8004400a`
+fn is_number(value: &str) -> bool {
     let number = value.strip_prefix(['v', 'V']).unwrap_or(value);
-    number.contains('.') && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    (number.contains('.') && number.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+        || (value.len() <= 18 && value.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit())))
 }
 
 /// A path or an address: what it leads to may be secret, it is not.
@@ -127,25 +129,38 @@ pub fn is_path(value: &str) -> bool {
         })
 }
 
-/// An expression of a programming language: a call, or members of something (`form.password`).
+/// An expression of a programming language: a call, an index, or members of something (`form.password`). In a `shell`,
+/// `abc(123` is none.
 #[must_use]
-pub fn is_code(value: &str) -> bool {
+pub fn is_code(value: &str, shell: bool) -> bool {
     let head = value.split(['(', '[', '<', '{']).next().unwrap_or_default();
     let chain = head.contains('.') || head.contains("::") || head.contains("->");
-    let called = value.len() > head.len();
+    let plain = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'(');
+    let called = value.len() > head.len() && (!shell || value.bytes().skip(head.len() + 1).all(plain));
     (chain || called)
         && head.split(['.', ':', '-', '>', '?', '&', '!']).all(|part| {
             !part.starts_with(|c: char| c.is_ascii_digit())
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
                 && !is_random(part)
         })
-        // `abc(123` is no call of an assignment in a shell; `f(`, `f()` and `f(x` are.
-        && (chain || value.bytes().skip(head.len() + 1).all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'(')))
+}
+
+/// An identifier whose words may end in a small number: `__u32`, `color_token_2`.
+fn is_snake_case(value: &str) -> bool {
+    value.contains('_')
+        && value.split('_').all(|word| {
+            let number = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+            number.len() <= 2 && number.bytes().all(|b| b.is_ascii_digit()) && !is_mixed(word)
+        })
 }
 
 /// Letters and digits in turns, as no name has them.
 fn is_random(word: &str) -> bool {
-    let turns = word.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
+    let turns = word
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit()))
+        .count();
     turns >= 4 || (word.len() >= 20 && turns > 0) || is_mixed(word)
 }
 
@@ -168,9 +183,9 @@ pub fn looks_generated(value: &str, min: usize) -> bool {
         && ((digits && letters) || is_mixed(value))
         && !is_placeholder(value)
         && !is_numbered_word(value)
-        && !is_version(value)
+        && !is_number(value)
         && !is_path(value)
-        && !is_code(value)
+        && !is_code(value, false)
 }
 
 /// The part of a value that is judged: its beginning.
@@ -197,7 +212,7 @@ pub fn is_secret_quoted(name: Name, value: &str) -> bool {
                 && !is_placeholder(value)
                 && !is_word(value)
                 && !is_path(value)
-                && !is_version(value)
+                && !is_number(value)
                 && value != ","
         }
         Name::Maybe => looks_generated(value, 12),
@@ -210,7 +225,7 @@ pub fn is_secret_quoted(name: Name, value: &str) -> bool {
 #[must_use]
 pub fn is_secret_bare(name: Name, value: &str, shell: bool) -> bool {
     let value = judged(value);
-    if is_placeholder(value) || is_word(value) || is_path(value) || is_code(value) || is_version(value) {
+    if is_placeholder(value) || is_word(value) || is_path(value) || is_code(value, shell) || is_number(value) {
         return false;
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -224,13 +239,13 @@ pub fn is_secret_bare(name: Name, value: &str, shell: bool) -> bool {
         }
         Name::Password => {
             digits >= 4
-                || (digits > 0 && letters > 0 && value.len() >= 4 && !is_numbered_word(value))
+                || (digits > 0 && letters > 0 && value.len() >= 4 && !is_numbered_word(value) && !is_snake_case(value))
                 || (letters > 2 && symbols)
                 || is_mixed(value)
         }
         Name::Secret => {
             digits >= 2 * SECRET_DIGITS
-                || (digits > 0 && letters > 0 && value.len() >= 6 && !is_numbered_word(value))
+                || (digits > 0 && letters > 0 && value.len() >= 8 && !is_numbered_word(value) && !is_snake_case(value))
                 || is_mixed(value)
         }
         Name::Maybe => looks_generated(value, 12),
@@ -255,7 +270,7 @@ pub fn is_secret_told(name: Name, value: &str, with_verb: bool) -> bool {
 pub fn is_credential(value: &str, with_scheme: bool) -> bool {
     let value = judged(value);
     if with_scheme {
-        value.len() >= 4 && !is_placeholder(value) && !is_word(value) && !is_code(value)
+        value.len() >= 4 && !is_placeholder(value) && !is_word(value) && !is_code(value, false)
     } else {
         looks_generated(value, 8)
     }
