@@ -73,7 +73,8 @@ fn published_vectors_come_out_exactly() {
         ]
         .concat();
         let limit = Duration::from_millis(case["max_ms"].as_u64().expect("a limit"));
-        // On a busy machine one run may be held up.
+        // The limit is for what is shipped; and on a busy machine one run may be held up.
+        let limit = limit * if cfg!(debug_assertions) { 8 } else { 1 };
         let fastest = (0..3).map(|_| time(&text, 1)).min().expect("three runs");
         assert!(fastest < limit, "{}: {fastest:?}", case["name"]);
     }
