@@ -24,37 +24,28 @@ use crate::out::Out;
 /// events, and keeps it here until you point it somewhere. It never gets in the way of an agent, and takes back every
 /// byte that it wrote.
 #[derive(Debug, Parser)]
-#[command(name = "sessionpipe", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "sessionpipe", version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done, 1 something needs attention, 2 wrong usage, 3 `install --check` found \
-                        changes.\nStart with: sessionpipe install --dry-run")]
+                        changes.\n\nStart with: sessionpipe install --dry-run")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Every command.
+/// Every command; what it is for stands with its arguments.
 #[derive(Debug, Subcommand)]
+#[expect(missing_docs, reason = "clap takes the help from the arguments only where the variant has none")]
 pub enum Command {
-    /// Wire the agents on this machine
     Install(install::Args),
-    /// Take everything back out of the agents' configs
     Uninstall(uninstall::Args),
-    /// What an agent runs; always exits 0
-    Hook(hook::Args),
-    /// Show events
     Tail(tail::Args),
-    /// Take all waiting hook calls into the outbox now
-    Flush(flush::Args),
-    /// Show what is wired, and when each agent was last heard of
     Status(status::Args),
-    /// Find out why an agent is silent, and what to do
     Doctor(doctor::Args),
-    /// Replay a recorded session in a throwaway home and show its events
+    Flush(flush::Args),
     Demo(demo::Args),
-    /// Print a completion script for a shell
     Completions(completions::Args),
-    /// Take waiting hook calls into the outbox until there is nothing to do
+    Hook(hook::Args),
     #[command(hide = true)]
     Worker(worker::Args),
 }
@@ -82,11 +73,12 @@ pub fn run(args: Vec<OsString>) -> Exit {
     let outcome: Outcome = match cli.command {
         Command::Install(args) => install::run(&args, &host, &out),
         Command::Uninstall(args) => uninstall::run(&args, &host, &out),
-        Command::Hook(_) => Ok(Exit::Success),
         Command::Tail(args) => tail::run(&args, &host, &out),
-        Command::Flush(args) => flush::run(&args, &host, &out),
         Command::Status(args) => status::run(&args, &host, &out),
         Command::Doctor(args) => doctor::run(&args, &host, &out),
+        Command::Flush(args) => flush::run(&args, &host, &out),
+        // Not reached: `main` runs the hook before any argument is parsed.
+        Command::Hook(_) => Ok(Exit::Success),
         Command::Demo(args) => demo::run(&args, &host, &out),
         Command::Completions(args) => completions::run(&args, &out),
         Command::Worker(args) => worker::run(&args, &host),

@@ -252,7 +252,7 @@ impl Store {
     ) -> Result<Self, CommandError> {
         let reader = outbox.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
-            error: outbox.as_ref().err().map(|error| error.to_string()),
+            error: outbox.as_ref().err().map(ToString::to_string),
             config: Config::read(host).err().map(|error| format!("{:#}", error.source)),
             stats: reader.map(Reader::stats).transpose().map_err(CommandError::failed)?,
             losses: reader.map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default(),

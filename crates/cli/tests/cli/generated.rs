@@ -30,7 +30,7 @@ fn the_reference_of_the_command_line() {
     cli.build();
     let mut page = "<!-- Generated from the code: cargo xtask schema -->\n\n# Commands\n".to_owned();
     section(&mut page, &mut cli, "sessionpipe");
-    for command in cli.get_subcommands_mut().filter(|command| !command.is_hide_set()) {
+    for command in cli.get_subcommands_mut().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
         let title = format!("sessionpipe {}", command.get_name());
         section(&mut page, command, &title);
     }

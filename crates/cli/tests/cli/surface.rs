@@ -21,6 +21,7 @@ fn help_wins_and_touches_nothing() {
         }
     }
     environment.expect(0, &["install", "--yes", "--harness", "nobody", "--help"]);
+    assert!(environment.expect(0, &["help", "tail"]).stdout.contains("Usage: sessionpipe tail"));
     assert_eq!(environment.snapshot(), before);
 }
 
