@@ -203,7 +203,8 @@ impl Run<'_> {
             }
         }
         if action == Action::Uninstall {
-            let is_done = |outcome: &Outcome| matches!(outcome, Outcome::UpToDate | Outcome::Changed | Outcome::Removed);
+            let is_done =
+                |outcome: &Outcome| matches!(outcome, Outcome::UpToDate | Outcome::Changed | Outcome::Removed);
             for (file, _) in plan.files.iter().zip(&outcomes).filter(|(_, outcome)| is_done(outcome)) {
                 self.manifest.files.remove(&self.host.tilde(&file.path));
             }

@@ -132,7 +132,9 @@ impl Step {
     fn edit(&self, text: &str, harness: &str, containers: &Containers) -> Result<Edited, Refusal> {
         match self {
             Self::Hooks { at, entries, .. } => json::edit(text, &Hooks { harness, at, entries, containers }),
-            Self::TopLevel { key, argv } => toml::edit_key(text, &TopKey { harness, key, argv: argv.as_deref(), containers }),
+            Self::TopLevel { key, argv } => {
+                toml::edit_key(text, &TopKey { harness, key, argv: argv.as_deref(), containers })
+            }
             Self::AbsentTomlHooks => toml::remove_hooks(text, harness),
         }
     }

@@ -97,6 +97,7 @@ pub(crate) fn edit(text: &str, hooks: &Hooks<'_>) -> Result<Edited, Refusal> {
 
     let Some(map) = hooks.map(&before, !wanted.is_empty())? else {
         if !wanted.is_empty() {
+            draft.edited.faults.extend(wanted.iter().map(|w| Fault::Missing(w.event.to_owned())));
             hooks.create(&before, &wanted, &mut draft);
         }
         return guard::finish(hooks, &before, text, draft);
@@ -112,8 +113,10 @@ pub(crate) fn edit(text: &str, hooks: &Hooks<'_>) -> Result<Edited, Refusal> {
     let between = splice(text, std::mem::take(&mut draft.splices)).ok_or(Refusal::Unsafe("overlapping splices"))?;
     let sane = escape_lone_surrogates(&between);
     let doc = parse(&sane).map_err(|_| Refusal::Unsafe("the result would not parse"))?;
-    if let Some(map) = hooks.map(&doc, false)? {
-        hooks.additions(&hooks.events(&doc, map, &wanted)?, &wanted, &mut draft);
+    match hooks.map(&doc, false)? {
+        Some(map) => hooks.additions(&hooks.events(&doc, map, &wanted)?, &wanted, &mut draft),
+        None if !wanted.is_empty() => hooks.create(&doc, &wanted, &mut draft),
+        None => {}
     }
     guard::finish(hooks, &before, &between, draft)
 }
@@ -468,7 +471,8 @@ impl Hooks<'_> {
             return;
         }
         let here = object(events.map);
-        let arrays = events.map.properties.iter().rev().map(|prop| &prop.value).filter(|value| value.as_array().is_some());
+        let arrays =
+            events.map.properties.iter().rev().map(|prop| &prop.value).filter(|value| value.as_array().is_some());
         let sibling = arrays.clone().find(|value| container(value).is_some_and(|c| !c.children.is_empty()));
         let style = Style::sample(text, sibling.into_iter().chain(root));
         let on_lines = here.appends_on_lines(text, events.doc.is_on_lines());
@@ -528,7 +532,6 @@ impl Hooks<'_> {
     fn create(&self, doc: &Doc<'_>, wanted: &[Wanted<'_>], draft: &mut Draft) {
         let text = doc.text;
         draft.edited.tally.added += wanted.len();
-        draft.edited.faults.extend(wanted.iter().map(|w| Fault::Missing(w.event.to_owned())));
         let events = events_value(wanted);
         let Some(root) = doc.root.as_ref() else {
             draft.edited.created.extend((1..=self.at.len()).map(|depth| pointer(&self.at[..depth]).to_string()));
@@ -550,7 +553,8 @@ impl Hooks<'_> {
         // As far as the way is there, then one member that holds the rest of it.
         let mut here = root;
         let mut depth = 0;
-        while let Some((_, prop)) = self.at.get(depth).zip(here.as_object()).and_then(|(key, object)| get(object, key)) {
+        while let Some((_, prop)) = self.at.get(depth).zip(here.as_object()).and_then(|(key, object)| get(object, key))
+        {
             here = &prop.value;
             depth += 1;
         }

@@ -258,14 +258,13 @@ pub fn plan_uninstall(host: &Host, adapters: &[&dyn Adapter]) -> Result<Plan, Ma
 #[must_use]
 pub fn entries_to_paste(host: &Host, adapter: &dyn Adapter) -> Vec<Paste> {
     let wiring = adapter.wiring(host);
-    let pastes = by_file(&wiring).into_iter().map(|(path, steps)| Paste {
-        path: path.to_owned(),
-        text: edit::paste(&steps),
-    });
+    let pastes =
+        by_file(&wiring).into_iter().map(|(path, steps)| Paste { path: path.to_owned(), text: edit::paste(&steps) });
     pastes.filter(|paste| !paste.text.is_empty()).collect()
 }
 
-/// What must be true of each file, in the order in which an adapter names them.
+/// What must be true of each file, in the order in which an adapter names them. What must go comes last: until then it
+/// tells how the lines of the document end.
 pub(crate) fn by_file(wiring: &[Wiring]) -> Vec<(&Path, Vec<Step>)> {
     let mut files: Vec<(&Path, Vec<Step>)> = Vec::new();
     for wiring in wiring {
@@ -275,6 +274,9 @@ pub(crate) fn by_file(wiring: &[Wiring]) -> Vec<(&Path, Vec<Step>)> {
             Some((_, steps)) => steps.push(step),
             None => files.push((path, vec![step])),
         }
+    }
+    for (_, steps) in &mut files {
+        steps.sort_by_key(|step| *step == Step::AbsentTomlHooks);
     }
     files
 }

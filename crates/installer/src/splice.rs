@@ -191,8 +191,11 @@ impl Container {
         let count = self.children.len();
         let gap = self.gap_before(text, count);
         let newline = newline_at(text, gap.end);
-        let separator =
-            if on_lines { format!("{newline}{}", self.child_indent(text, spacing.unit)) } else { spacing.inline.into() };
+        let separator = if on_lines {
+            format!("{newline}{}", self.child_indent(text, spacing.unit))
+        } else {
+            spacing.inline.into()
+        };
         let joined = items.join(&format!(",{separator}"));
         let Some(last) = self.children.last() else {
             let (before, after) = if on_lines {
@@ -267,7 +270,6 @@ impl Container {
         splices
     }
 }
-
 
 #[cfg(test)]
 mod tests {

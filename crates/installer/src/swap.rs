@@ -181,8 +181,7 @@ mod unix {
             loop {
                 let mut options = OpenOptions::new();
                 std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                let file =
-                    options.create(true).truncate(false).write(true).open(path).map_err(ApplyError::io(path))?;
+                let file = options.create(true).truncate(false).write(true).open(path).map_err(ApplyError::io(path))?;
                 rustix::fs::flock(&file, FlockOperation::LockExclusive)
                     .map_err(|error| ApplyError::io(path)(error.into()))?;
                 let held = file.metadata().map_err(ApplyError::io(path))?;

@@ -118,9 +118,7 @@ fn a_file_that_does_not_parse_is_never_rewritten() {
 #[test]
 fn a_root_that_is_no_object_is_refused_and_a_blank_one_is_a_document() {
     let adapter = grouped(&[SETTINGS], EVENTS);
-    for (variant, found) in
-        [("array", "an array"), ("null", "null"), ("number", "a number"), ("string", "a string")]
-    {
+    for (variant, found) in [("array", "an array"), ("null", "null"), ("number", "a number"), ("string", "a string")] {
         let home = Home::new();
         let bytes = fs::read(case_dir("root-not-object").join(format!("variants/{variant}.json"))).expect("variant");
         home.write(SETTINGS, &bytes);
@@ -138,7 +136,10 @@ fn a_root_that_is_no_object_is_refused_and_a_blank_one_is_a_document() {
         let text = home.text(SETTINGS);
         assert_eq!(text.starts_with('\u{feff}'), variant == "bom-only");
         let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).expect("JSON");
-        assert_eq!(value, json!({"hooks": {"SessionStart": [ours("claude-code", "SessionStart")], "Stop": [ours("claude-code", "Stop")]}}));
+        assert_eq!(
+            value,
+            json!({"hooks": {"SessionStart": [ours("claude-code", "SessionStart")], "Stop": [ours("claude-code", "Stop")]}})
+        );
         home.uninstall(&[&adapter]);
         assert_eq!(home.bytes(SETTINGS), bytes, "{variant}");
     }
@@ -386,8 +387,8 @@ fn every_spelling_of_notify_is_chained_and_given_back() {
         ("multiline", Some(vec!["python3", "/home/u/n.py"])),
         ("quotedkey", Some(vec!["say", "x"])),
     ] {
-        let before =
-            fs::read_to_string(case_dir("toml-existing-notify").join(format!("variants/{variant}.toml"))).expect("text");
+        let before = fs::read_to_string(case_dir("toml-existing-notify").join(format!("variants/{variant}.toml")))
+            .expect("text");
         for with_manifest in [true, false] {
             let home = Home::new();
             home.write(file, &before);
@@ -436,10 +437,7 @@ fn ours_in_a_table_is_moved_and_a_profile_of_others_stays() {
         "model = \"m\"\n\n[profiles.x]\nnotify = [\"bell\"]\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n\
          notify = [\"/old/bin/sessionpipe\", \"hook\", \"codex\", \"notify\", \"--previous-notify\", \"say\", \"--\"]\n",
     );
-    assert_eq!(
-        state(&home, &adapter, file),
-        WiredState::Stale(vec![Fault::Misplaced("projects./p.notify".into())])
-    );
+    assert_eq!(state(&home, &adapter, file), WiredState::Stale(vec![Fault::Misplaced("projects./p.notify".into())]));
     home.install(&[&adapter]);
     assert_eq!(
         home.text(file),

@@ -119,9 +119,8 @@ pub(super) fn escape_lone_surrogates(text: &str) -> Cow<'_, str> {
 }
 
 fn control_character(text: &str, value: &Ast<'_>) -> Option<usize> {
-    let in_string = |start: usize, end: usize| {
-        text.as_bytes()[start..end].iter().position(|b| *b < b' ').map(|at| start + at)
-    };
+    let in_string =
+        |start: usize, end: usize| text.as_bytes()[start..end].iter().position(|b| *b < b' ').map(|at| start + at);
     match value {
         Ast::StringLit(s) => in_string(s.range.start, s.range.end),
         Ast::Array(a) => a.elements.iter().find_map(|v| control_character(text, v)),

@@ -1,8 +1,8 @@
 //! What keeps an edit honest: each operation may concern nothing but what is ours, and the result must mean what was
 //! wanted.
 
-use jsonc_parser::ast::Object;
 use json_patch::{Patch, PatchOperation};
+use jsonc_parser::ast::Object;
 use serde_json::{Map, Value, json};
 use sessionpipe_core::command;
 
