@@ -252,6 +252,14 @@ impl<'t> Scan<'t> {
         let end = hit_end + more;
         self.named_until = end;
 
+        // Most names in a text have nothing behind them that could be their value.
+        let possible = match self.at(end) {
+            b'=' | b':' | b'?' => self.operator(end).is_some(),
+            next => next.is_ascii_whitespace() || b"\"'`\\],".contains(&next),
+        };
+        if !possible {
+            return None;
+        }
         let query = matches!(self.before(start), Some(b'?' | b'&'));
         if self.classes == Classes::Tokens && !(query && self.at(end) == b'=') {
             return None;

@@ -50,7 +50,7 @@ pub struct Shape {
 
 const UNBOUNDED: usize = usize::MAX;
 /// Characters of a body without an end that are judged.
-const MAX_JUDGED: usize = 128;
+const MAX_JUDGED: usize = 64;
 
 const fn shape(prefix: &'static str, body: Body, min: usize) -> Shape {
     // A body that may hold separators could be an identifier or a file name.
@@ -215,7 +215,7 @@ pub const SHAPES: &[Shape] = &[
     shape("phx_", Alnum, 40),
     shape("ss_", Hex, 48),
     // JSON Web Tokens, signed or encrypted
-    Shape { also: is_jwt, ..shape("eyJ", Dotted, 50) },
+    Shape { also: is_jwt, ..shape("eyJ", Dotted, 90) },
 ];
 
 impl Shape {
@@ -291,8 +291,12 @@ fn anything(_: &[u8]) -> bool {
 }
 
 fn is_no_identifier(body: &[u8]) -> bool {
-    let any = |of: fn(&u8) -> bool| body.iter().any(of);
-    any(u8::is_ascii_digit) || (any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase))
+    let (mut upper, mut lower) = (false, false);
+    body.iter().any(|b| {
+        upper |= b.is_ascii_uppercase();
+        lower |= b.is_ascii_lowercase();
+        b.is_ascii_digit() || (upper && lower)
+    })
 }
 
 fn is_placeholder(body: &[u8]) -> bool {
