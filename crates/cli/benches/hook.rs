@@ -15,12 +15,19 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sessionpipe_core::host::Dirs;
+use sessionpipe_pipeline::hook::SCAN_CAP;
 use sessionpipe_pipeline::platform::peak_of_children;
 use sessionpipe_pipeline::spool::Spool;
 use sessionpipe_pipeline::wake::Listener;
 
 /// As many hooks as an agent with parallel tools starts at once.
 const PARALLEL: usize = 8;
+
+/// A payload as most are.
+const SMALL: usize = 4 << 10;
+
+/// A payload of a tool that read a whole log.
+const BIG: usize = 32 << 20;
 
 /// Runs that are thrown away: they fill the caches.
 const WARM_UP: usize = 20;
@@ -52,16 +59,15 @@ fn bench(program: &Path, runs: usize) {
     let place = Place::new(program);
     println!("\n{}", program.display());
     println!("{:28} {:>9} {:>9} {:>9} {:>9} {:>8}", "", "p50 ms", "p95 ms", "p99 ms", "true p50", "ratio");
-    let small = payload(4 << 10);
     {
         let _worker = Listener::open(&place.dirs()).expect("a FIFO to listen on");
-        place.compare("4 KB, worker up", &small, 1, runs);
-        place.compare("4 KB, worker up, 8 parallel", &small, PARALLEL, runs);
+        place.compare("4 KB, worker up", SMALL, 1, runs);
+        place.compare("4 KB, worker up, 8 parallel", SMALL, PARALLEL, runs);
     }
-    place.compare("4 KB, starting a worker", &small, 1, runs);
+    place.compare("4 KB, starting a worker", SMALL, 1, runs);
     println!("{:28} {:>9.1} MiB", "peak memory", mebibytes(peak_of_children()));
     let _worker = Listener::open(&place.dirs()).expect("a FIFO to listen on");
-    place.compare("32 MiB, worker up", &payload(32 << 20), 1, BIG_RUNS);
+    place.compare("32 MiB, worker up", BIG, 1, BIG_RUNS);
     println!("{:28} {:>9.1} MiB", "peak memory", mebibytes(peak_of_children()));
 }
 
@@ -70,20 +76,19 @@ fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// A tool's result of that size, with a line end every 40 bytes as source code has.
-fn payload(size: usize) -> Vec<u8> {
-    let head = br#"{"session_id":"4f0c7f62-19a9-4a49-9a07-5d3e1b7a2d11","cwd":"/home/dev/app","hook_event_name":"PostToolUse","tool_name":"Read","tool_response":""#;
-    let mut payload = head.to_vec();
-    while payload.len() + 2 < size {
-        payload.extend_from_slice(br"    let value = source.next().unwrap();\n");
+/// Sends a tool's result of about that size. It is never held whole: a child's peak of memory counts from before its
+/// exec, when it still shares this process's.
+fn send(mut stdin: impl Write, size: usize) -> std::io::Result<()> {
+    const HEAD: &[u8] = br#"{"session_id":"4f0c7f62-19a9-4a49-9a07-5d3e1b7a2d11","cwd":"/home/dev/app","hook_event_name":"PostToolUse","tool_name":"Read","tool_response":""#;
+    // With a line end as often as source code has one.
+    const LINE: &[u8] = br"    let value = source.next().unwrap();\n";
+    let mut buffer = std::io::BufWriter::with_capacity(64 << 10, &mut stdin);
+    buffer.write_all(HEAD)?;
+    for _ in 0..(size - HEAD.len()) / LINE.len() {
+        buffer.write_all(LINE)?;
     }
-    payload.truncate(size - 2);
-    // The cut may have split an escape.
-    if payload.last() == Some(&b'\\') {
-        payload.pop();
-    }
-    payload.extend_from_slice(b"\"}");
-    payload
+    buffer.write_all(b"\"}")?;
+    buffer.flush()
 }
 
 /// A throwaway home, and a copy of the program with a stand-in for the worker beside it: the hook pays for the start of
@@ -110,7 +115,7 @@ impl Place {
         dirs
     }
 
-    fn compare(&self, what: &str, payload: &[u8], at_once: usize, runs: usize) {
+    fn compare(&self, what: &str, payload: usize, at_once: usize, runs: usize) {
         let (mut hooks, mut trues) = (Vec::new(), Vec::new());
         for run in 0..WARM_UP.min(runs) + runs / at_once {
             let hook = self.round(at_once, payload, || self.hook());
@@ -145,23 +150,20 @@ impl Place {
     }
 
     /// Starts that many at once, and says how long each took.
-    fn round(&self, at_once: usize, payload: &[u8], command: impl Fn() -> Command + Sync) -> Vec<Duration> {
+    fn round(&self, at_once: usize, payload: usize, command: impl Fn() -> Command + Sync) -> Vec<Duration> {
         let one = || {
             let mut command = command();
             command.env_clear().env("HOME", self.root.path()).env("PATH", "/usr/bin:/bin");
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             let start = Instant::now();
             let mut child = command.spawn().expect("the program starts");
-            let mut stdin = child.stdin.take().expect("a pipe");
+            let stdin = child.stdin.take().expect("a pipe");
             // `/bin/true` does not read.
-            let _ = stdin.write_all(payload);
-            if payload.len() > 1 << 20 {
-                drop(stdin);
-                child.wait().expect("it exits");
-            } else {
-                child.wait().expect("it exits");
-                drop(stdin);
-            }
+            let _ = send(&stdin, payload);
+            // What is too long to be searched for its end is taken until the pipe is closed.
+            let open = Some(stdin).filter(|_| payload < SCAN_CAP);
+            child.wait().expect("it exits");
+            drop(open);
             start.elapsed()
         };
         if at_once == 1 {

@@ -7,6 +7,24 @@
 //!
 //! The order is such that a `SIGKILL` loses nothing once the payload has arrived: first the job, then the reply, then
 //! the wake-up.
+//!
+//! # What it asks of the system
+//!
+//! With a small payload and a worker that listens, beside what the loader and the runtime do (a test sees to it with
+//! `strace`):
+//!
+//! | calls | for |
+//! |---|---|
+//! | `getpid`, `getentropy` | the job's name |
+//! | `openat`, `fstat`, `geteuid`, twice; `close` | the state folder and the spool in it: are they ours |
+//! | `getcwd` | the working folder |
+//! | `getppid`; `openat`, `read`, `close` per ancestor | the ancestors, from `/proc/PID/stat` |
+//! | `fstat`, `poll`, `read` | stdin: no terminal, then the payload |
+//! | `openat`, `writev`, `renameat`, `close` | the job |
+//! | `openat`, `fstat`, `write`, `close` | the worker's FIFO |
+//!
+//! Measured with `cargo bench -p sessionpipe --bench hook`, in ratios to starting `/bin/true`: a static program 1.2, a
+//! dynamic one 1.7 (of which an empty dynamic Rust program has 1.4).
 
 use std::ffi::{OsStr, OsString};
 use std::io;

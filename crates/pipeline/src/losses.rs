@@ -133,3 +133,83 @@ fn open(dirs: &Dirs) -> io::Result<SharedCounters> {
     }
     SharedCounters::map(&file, LEN)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Dirs) {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let dirs = Dirs::new(|_| None, home.path());
+        std::fs::create_dir_all(&dirs.state).expect("a folder");
+        (home, dirs)
+    }
+
+    #[test]
+    fn counted_read_and_taken_once() {
+        let (_home, dirs) = place();
+        assert!(read(&dirs).expect("no file is no loss").is_empty());
+        count(&dirs, Reason::DiskFull);
+        count(&dirs, Reason::TooLarge);
+        count(&dirs, Reason::DiskFull);
+        let lost = [(Reason::DiskFull, 2), (Reason::TooLarge, 1)];
+        assert_eq!(read(&dirs).expect("reads").iter().collect::<Vec<_>>(), lost);
+        assert_eq!(take(&dirs).expect("takes").iter().collect::<Vec<_>>(), lost);
+        assert!(take(&dirs).expect("takes").is_empty());
+    }
+
+    #[test]
+    fn many_at_once_lose_no_count() {
+        let (_home, dirs) = place();
+        preallocate(&dirs);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..500).for_each(|_| count(&dirs, Reason::System)));
+            }
+        });
+        assert_eq!(read(&dirs).expect("reads").iter().collect::<Vec<_>>(), [(Reason::System, 4000)]);
+    }
+
+    #[test]
+    fn the_file_has_its_blocks_and_keeps_its_counts() {
+        let (_home, dirs) = place();
+        preallocate(&dirs);
+        let file = std::fs::metadata(dirs.losses()).expect("a file");
+        assert_eq!((file.len(), file.mode() & 0o777), (LEN as u64, 0o600));
+        count(&dirs, Reason::NoPermission);
+        preallocate(&dirs);
+        assert_eq!(read(&dirs).expect("reads").iter().collect::<Vec<_>>(), [(Reason::NoPermission, 1)]);
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn a_file_that_is_none_of_ours_is_not_touched() {
+        let (_home, dirs) = place();
+        for other in [&b""[..], &[0; LEN - 1], &[0; LEN + 1]] {
+            std::fs::write(dirs.losses(), other).expect("a file");
+            count(&dirs, Reason::System);
+            assert_eq!(std::fs::read(dirs.losses()).expect("a file"), other);
+            assert!(read(&dirs).is_err());
+        }
+    }
+
+    #[test]
+    fn reasons_of_the_system() {
+        for (errno, reason) in [
+            (libc::ENOSPC, Reason::DiskFull),
+            (libc::EDQUOT, Reason::DiskFull),
+            (libc::EROFS, Reason::NoPermission),
+            (libc::EACCES, Reason::NoPermission),
+            (libc::EMFILE, Reason::NoDescriptors),
+            (libc::EIO, Reason::System),
+        ] {
+            assert_eq!(Reason::from(&io::Error::from_raw_os_error(errno)), reason);
+        }
+        assert_eq!(Reason::from(&io::Error::from(io::ErrorKind::WriteZero)), Reason::System);
+        for (index, reason) in Reason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, index, "the file's order");
+        }
+    }
+}

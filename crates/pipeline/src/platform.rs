@@ -30,6 +30,14 @@ pub fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
+/// Random bits; zero where the system has none. One system call: the usual crates open devices in a static program.
+#[must_use]
+pub fn chance() -> u64 {
+    let mut bytes = [0_u8; 8];
+    // SAFETY: the buffer is as long as is said.
+    if unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) } == 0 { u64::from_ne_bytes(bytes) } else { 0 }
+}
+
 /// The working folder; none when it was deleted.
 #[must_use]
 pub fn cwd() -> Option<PathBuf> {

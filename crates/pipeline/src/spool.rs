@@ -20,7 +20,7 @@ use sessionpipe_core::host::Dirs;
 use sessionpipe_core::job::{FORMAT, Header};
 use ulid::Ulid;
 
-use crate::losses;
+use crate::{losses, platform};
 
 /// The mode of every folder of ours.
 const DIR_MODE: Mode = Mode::RWXU;
@@ -47,7 +47,7 @@ impl JobId {
         let nanos = u128::from(since_epoch.subsec_nanos() % 1_000_000);
         let pid = u128::from(std::process::id() & 0x3f_ffff);
         // Processes of two containers may share a pid and the folder.
-        let chance = u128::from(getrandom::u64().unwrap_or(0) >> 26);
+        let chance = u128::from(platform::chance() >> 26);
         let ms = u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX);
         Self(Ulid::from_parts(ms, (nanos << 60) | (pid << 38) | chance))
     }
@@ -316,5 +316,100 @@ fn make_dir(path: &Path) -> rustix::io::Result<()> {
         // Another hook may have been faster.
         Err(Errno::EXIST) => Ok(()),
         made => made,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Dirs) {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let dirs = Dirs::new(|_| None, home.path());
+        (home, dirs)
+    }
+
+    fn header(event: &str) -> Header {
+        Header { v: FORMAT, harness: "codex".into(), event: event.into(), ..Header::default() }
+    }
+
+    /// 2026-11-30T12:00:00Z.
+    const NOON: Duration = Duration::from_secs(1_796_040_000);
+
+    #[test]
+    fn ids_sort_by_time_to_the_nanosecond() {
+        let at = |nanos| JobId::new(NOON + Duration::from_nanos(nanos));
+        let sorted = [at(0), at(1), at(999_999), at(1_000_000), at(2_500_000), at(3_000_000_000)];
+        assert!(sorted.is_sorted());
+        assert_eq!(sorted.map(JobId::at_ms).map(|ms| ms - 1_796_040_000_000), [0, 0, 0, 1, 2, 3000]);
+        assert_ne!(at(0), at(0), "two hooks of one process and one nanosecond");
+    }
+
+    #[test]
+    fn ids_have_one_spelling() {
+        let id = JobId::new(NOON);
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert_eq!(id.to_string().len(), 26);
+        for other in ["", "x", "01M8P1R18YAHPR02YVP9WYD7K", "../../etc/passwd"] {
+            assert_eq!(other.parse::<JobId>(), Err(NotAnId), "{other}");
+        }
+        assert_eq!(id.to_string().to_lowercase().parse::<JobId>(), Err(NotAnId));
+    }
+
+    #[test]
+    fn jobs_come_back_as_they_were_oldest_first() {
+        let (_home, dirs) = place();
+        let spool = Spool::open(&dirs).expect("opens");
+        let (first, second) = (JobId::new(NOON), JobId::new(NOON + Duration::from_millis(1)));
+        // A payload may hold any byte; the header ends at the first line end.
+        spool.begin(second, &header("b"), b"\xff\n\n{").expect("begins").finish().expect("finishes");
+        let mut draft = spool.begin(first, &header("a\nb"), b"").expect("begins");
+        draft.append(b"one").expect("appends");
+        draft.append(b"two").expect("appends");
+        assert_eq!(spool.list().expect("lists"), [second], "a draft is no job");
+        draft.finish().expect("finishes");
+        assert_eq!(spool.list().expect("lists"), [first, second]);
+        assert_eq!(spool.read(first).expect("reads"), (header("a\nb"), b"onetwo".to_vec()));
+        assert_eq!(spool.read(second).expect("reads"), (header("b"), b"\xff\n\n{".to_vec()));
+        spool.remove(first).expect("removes");
+        spool.remove(first).expect("gone already");
+        assert_eq!(spool.list().expect("lists"), [second]);
+    }
+
+    #[test]
+    fn drafts_that_nobody_finishes_are_cleaned_after_an_hour() {
+        let (_home, dirs) = place();
+        let spool = Spool::open(&dirs).expect("opens");
+        let id = JobId::new(NOON);
+        drop(spool.begin(id, &header("a"), b"x").expect("begins"));
+        assert_eq!(std::fs::read_dir(dirs.spool()).expect("a folder").count(), 0, "dropped: nothing stays");
+        // Killed: the file stays.
+        std::mem::forget(spool.begin(id, &header("a"), b"x").expect("begins"));
+        spool.clean(id.at_ms() + 3_600_000).expect("cleans");
+        assert!(dirs.spool().join(id.draft()).exists());
+        spool.clean(id.at_ms() + 3_600_001).expect("cleans");
+        assert!(!dirs.spool().join(id.draft()).exists());
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn broken_newer_and_missing_jobs() {
+        let (_home, dirs) = place();
+        let spool = Spool::open(&dirs).expect("opens");
+        let id = JobId::new(NOON);
+        assert!(matches!(spool.read(id), Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::NotFound));
+        let put = |text: &str| std::fs::write(dirs.spool().join(id.job()), text).expect("a file");
+        put("");
+        assert!(matches!(spool.read(id), Err(ReadError::Header(_))));
+        put("{\"v\":1}\n{}");
+        assert!(matches!(spool.read(id), Err(ReadError::Header(_))), "members are missing");
+        put("{\"v\":2,\"harness\":{\"name\":\"codex\"}}\n{}");
+        assert!(matches!(spool.read(id), Err(ReadError::Newer(2))), "whatever else it holds");
+        put("{\"v\":1,\"at_ms\":5,\"harness\":\"codex\",\"event\":\"Stop\",\"later\":true}");
+        let (read, payload) = spool.read(id).expect("unknown members are passed over");
+        assert_eq!((read.at_ms, read.event.as_str(), payload.as_slice()), (5, "Stop", &b""[..]));
+        std::fs::write(dirs.spool().join("notes.txt"), "x").expect("a file");
+        std::fs::write(dirs.spool().join("x.job"), "x").expect("a file");
+        assert_eq!(spool.list().expect("lists"), [id], "other names are passed over");
     }
 }

@@ -168,3 +168,93 @@ fn try_lock(file: &OwnedFd) -> io::Result<bool> {
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::thread;
+
+    use super::*;
+    use crate::spool::Spool;
+
+    fn place() -> (tempfile::TempDir, Dirs) {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let dirs = Dirs::new(|_| None, home.path());
+        Spool::open(&dirs).expect("folders");
+        (home, dirs)
+    }
+
+    fn starts(dirs: &Dirs) -> bool {
+        let started = Cell::new(false);
+        wake(dirs, || started.set(true));
+        started.get()
+    }
+
+    /// More than any wake-up takes.
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn who_listens_is_woken_and_else_a_worker_is_started() {
+        let (_home, dirs) = place();
+        assert!(starts(&dirs), "there is no FIFO");
+        let listener = Listener::open(&dirs).expect("listens");
+        assert!(!listener.wait(Duration::ZERO).expect("waits"));
+        assert!(!starts(&dirs));
+        assert!(!starts(&dirs));
+        assert!(listener.wait(LONG).expect("waits"));
+        assert!(!listener.wait(Duration::ZERO).expect("waits"), "both wakes were one");
+        listener.close();
+        assert!(starts(&dirs), "nobody reads the FIFO");
+        assert!(!Listener::open(&dirs).expect("listens").wait(Duration::ZERO).expect("waits"), "nothing is left in it");
+    }
+
+    #[test]
+    fn a_full_fifo_does_not_block_a_hook() {
+        let (_home, dirs) = place();
+        let listener = Listener::open(&dirs).expect("listens");
+        // More than a FIFO holds.
+        for _ in 0..70_000 {
+            assert!(!starts(&dirs));
+        }
+        assert!(listener.wait(LONG).expect("waits"));
+        assert!(!listener.wait(Duration::ZERO).expect("waits"));
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn what_is_no_fifo_is_replaced() {
+        let (_home, dirs) = place();
+        std::fs::write(dirs.worker_fifo(), b"").expect("a file");
+        assert!(starts(&dirs));
+        let listener = Listener::open(&dirs).expect("listens");
+        assert!(!starts(&dirs));
+        assert!(listener.wait(LONG).expect("waits"));
+    }
+
+    #[test]
+    fn one_worker_and_the_next_waits_for_it_to_stop() {
+        let (_home, dirs) = place();
+        let lock = Lock::take(&dirs).expect("locks").expect("free");
+        assert!(Lock::try_take(&dirs).expect("locks").is_none());
+        let listener = Listener::open(&dirs).expect("listens");
+        assert!(Lock::take(&dirs).expect("locks").is_none());
+        assert!(listener.wait(LONG).expect("waits"), "the other one woke us before it gave up");
+        // Stopping: no longer listening, still locked.
+        listener.close();
+        let next = thread::spawn({
+            let dirs = dirs.clone();
+            move || Lock::take(&dirs).expect("locks").is_some()
+        });
+        drop(lock);
+        assert!(next.join().expect("joins"));
+    }
+
+    #[test]
+    fn a_lock_that_stays_is_waited_for_no_longer_than_said() {
+        let (_home, dirs) = place();
+        let _lock = Lock::take(&dirs).expect("locks").expect("free");
+        let start = Instant::now();
+        assert!(Lock::take(&dirs).expect("locks").is_none());
+        assert!(start.elapsed() >= LOCK_WAIT);
+    }
+}

@@ -21,6 +21,11 @@ fn chmod(path: &Path, mode: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("ours");
 }
 
+fn give(path: &Path, uid: u32) {
+    let given = Command::new("chown").arg("-R").arg(uid.to_string()).arg(path).status().expect("chown");
+    assert!(given.success());
+}
+
 /// Runs a script as the root of a mount namespace of its own. `None`: this system does not let us.
 fn in_namespace(lab: &Lab, script: &str) -> Option<Output> {
     let unshare: &[&str] = if is_root() { &["--mount"] } else { &["--map-root-user", "--mount"] };
@@ -105,19 +110,18 @@ fn a_spool_that_cannot_be_written_is_counted() {
     silent(&feed(lab.hook(), PAYLOAD));
     let dirs = lab.dirs();
     let mut command = lab.hook();
+    chmod(&dirs.spool(), 0o500);
     if is_root() {
-        // Root may write everywhere: give it all away, and run as its owner.
-        let given = Command::new("chown").arg("-R").arg(OTHER.to_string()).arg(lab.path("")).status().expect("chown");
-        assert!(given.success());
+        // Root may write everywhere: give the home away, and run as its owner.
+        chmod(&lab.path(""), 0o755);
+        give(&lab.path("home"), OTHER);
         command.uid(OTHER).gid(OTHER);
     }
-    chmod(&dirs.spool(), 0o500);
     silent(&feed(command, PAYLOAD));
-    chmod(&dirs.spool(), 0o700);
     if is_root() {
-        let taken = Command::new("chown").args(["-R", "0"]).arg(lab.path("")).status().expect("chown");
-        assert!(taken.success());
+        give(&lab.path("home"), 0);
     }
+    chmod(&dirs.spool(), 0o700);
     assert_eq!(lab.lost(), [(Reason::NoPermission, 1)]);
     assert_eq!(lab.jobs().len(), 1);
 }

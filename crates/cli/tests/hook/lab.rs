@@ -1,4 +1,4 @@
-//! A throwaway home with a copy of the hook in it, so that what lies beside the built one is never started.
+//! A throwaway home with the hook in it, under a path of its own, so that what lies beside the built one is never started.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -29,10 +29,13 @@ impl Lab {
         for folder in ["home", "bin", "work"] {
             std::fs::create_dir(lab.path(folder)).expect("a folder");
         }
-        // By a process of its own: what this one has open for writing, a child of another test inherits for a moment, and
-        // the copy could not be started then.
-        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_sessionpipe-hook")).arg(lab.program()).status();
-        assert!(copied.expect("cp").success());
+        let built = env!("CARGO_BIN_EXE_sessionpipe-hook");
+        if std::fs::hard_link(built, lab.program()).is_err() {
+            // By a process of its own: what this one has open for writing, a child of another test inherits for a moment,
+            // and the copy could not be started then.
+            let copied = Command::new("cp").arg(built).arg(lab.program()).status().expect("cp");
+            assert!(copied.success());
+        }
         lab
     }
 
@@ -68,7 +71,7 @@ impl Lab {
         command
     }
 
-    /// An executable script; written like the copy of the hook, for the same reason.
+    /// An executable script; written by a process of its own, as the copy of the hook is.
     pub fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         let mut writer = Command::new("sh");
