@@ -7,6 +7,9 @@ use sessionpipe_installer::Place;
 
 use crate::error::CommandError;
 
+/// The version of the settings' format. A file without one is of the first.
+const VERSION: i64 = 1;
+
 /// The settings. Keys that this version does not know are for others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -39,6 +42,10 @@ impl Config {
             let message = error.message().lines().next().unwrap_or_default().to_owned();
             (message, error.span().map_or(0, |span| span.start))
         })?;
+        if let Some(item) = document.get("version").filter(|item| item.as_integer().is_none_or(|v| v > VERSION)) {
+            let at = item.span().map_or(0, |span| span.start);
+            return Err((format!("`version` must be {VERSION}: a newer sessionpipe may have written it"), at));
+        }
         let machine = match document.get("machine") {
             None => None,
             Some(item) => match item.as_str() {
@@ -76,6 +83,9 @@ mod tests {
             Config::parse("x = 1\nmachine = 7\n"),
             Err(("`machine` must be a string, not an integer".into(), 16))
         );
+        let newer = "`version` must be 1: a newer sessionpipe may have written it";
+        assert_eq!(Config::parse("version = 2\n"), Err((newer.into(), 10)));
+        assert_eq!(Config::parse("version = 1\n"), Ok(Config::default()));
         let (_, at) = Config::parse("machine = [\n").expect_err("no TOML");
         assert!(at >= 10, "{at}");
     }

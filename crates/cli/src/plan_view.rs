@@ -45,7 +45,7 @@ pub fn carry_out(plan: &Plan, mode: Mode, json: bool, host: &Host, out: &Out) ->
         if json {
             out.json(&Document::plan(plan, host))?;
         } else {
-            out.print(&format!("\n{}", total(plan, true, out)))?;
+            out.print(&format!("\n{}{}", total(plan, out), next(plan, out)))?;
         }
         return Ok(match mode {
             Mode::Check if !plan.is_noop() => Exit::WouldChange,
@@ -57,7 +57,7 @@ pub fn carry_out(plan: &Plan, mode: Mode, json: bool, host: &Host, out: &Out) ->
         if json {
             out.json(&Document::plan(plan, host))?;
         } else {
-            out.print(&format!("\n{}", total(plan, false, out)))?;
+            out.print(&format!("\n{}{}", total(plan, out), next(plan, out)))?;
         }
         return Ok(settled(Exit::Success));
     }
@@ -66,7 +66,7 @@ pub fn carry_out(plan: &Plan, mode: Mode, json: bool, host: &Host, out: &Out) ->
             Action::Install => "Write these changes?",
             Action::Uninstall => "Remove these entries?",
         };
-        if !out.ask(&format!("\n{question}"))? {
+        if !out.ask(&format!("\n{}{question}", total(plan, out)))? {
             out.print("Nothing was written.\n")?;
             return Ok(Exit::Success);
         }
@@ -163,7 +163,8 @@ fn notices(plan: &Plan) -> Vec<(&'static str, String)> {
     notices
 }
 
-fn total(plan: &Plan, would: bool, out: &Out) -> String {
+/// How many files are what, as a sentence; empty where there is no file.
+fn total(plan: &Plan, out: &Out) -> String {
     let changes = plan.changes().count();
     let refused = plan.refused().count();
     let same = plan.files().filter(|file| file.state == FileState::UpToDate).count();
@@ -182,15 +183,17 @@ fn total(plan: &Plan, would: bool, out: &Out) -> String {
     if refused > 0 {
         parts.push(out.paint(Role::Bad, &format!("{refused} refused")));
     }
-    let mut text = if parts.is_empty() { String::new() } else { format!("{}. ", parts.join(", ")) };
-    if would && !plan.is_noop() {
-        let command = if plan.action == Action::Install { "install" } else { "uninstall" };
-        let yes = if out.is_interactive() { "" } else { " --yes" };
-        let _ = write!(text, "Nothing was written. Apply with: sessionpipe {command}{yes}");
-    } else {
-        text.push_str("Nothing to do.");
+    if parts.is_empty() { String::new() } else { format!("{}. ", parts.join(", ")) }
+}
+
+/// What to do with a plan that is only shown.
+fn next(plan: &Plan, out: &Out) -> String {
+    if plan.is_noop() {
+        return "Nothing to do.\n".to_owned();
     }
-    text + "\n"
+    let command = if plan.action == Action::Install { "install" } else { "uninstall" };
+    let yes = if out.is_interactive() { "" } else { " --yes" };
+    format!("Nothing was written. Apply with: sessionpipe {command}{yes}\n")
 }
 
 fn render_receipt(plan: &Plan, receipt: &Receipt, host: &Host, out: &Out) -> String {

@@ -75,6 +75,9 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         inputs.extend(absent.map(|adapter| HarnessInput { adapter: *adapter, found: Default::default() }));
     }
     let plan = plan_install(host, &inputs).map_err(CommandError::failed)?;
+    if let Some(bare) = plan.harnesses.iter().find(|harness| harness.files.is_empty()) {
+        return Err(nothing_to_write(bare.name));
+    }
     let mode = match args {
         Args { check: true, .. } => Mode::Check,
         Args { dry_run: true, .. } => Mode::DryRun,
@@ -82,6 +85,12 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         _ => Mode::Ask,
     };
     carry_out(&plan, mode, args.json, host, out)
+}
+
+/// An agent that is wanted all the same, but has no folder to write to.
+fn nothing_to_write(name: &str) -> CommandError {
+    CommandError::failed(anyhow::anyhow!("{name} has no config folder here"))
+        .hint("start the agent once, so that it makes its own")
 }
 
 fn nothing_found(adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: &Out) -> Outcome {
@@ -136,7 +145,11 @@ fn print(adapters: Vec<&dyn Adapter>, json: bool, host: &Host, out: &Out) -> Out
     let mut entries = Vec::new();
     for adapter in adapters {
         let harness = adapter.harness().name;
-        entries.extend(entries_to_paste(host, adapter).into_iter().map(|paste| (harness, paste)));
+        let pastes = entries_to_paste(host, adapter);
+        if pastes.is_empty() {
+            return Err(nothing_to_write(harness));
+        }
+        entries.extend(pastes.into_iter().map(|paste| (harness, paste)));
     }
     if json {
         let entries = entries

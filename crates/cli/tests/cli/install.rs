@@ -127,6 +127,17 @@ fn a_harness_that_is_not_here() {
     ");
     environment.expect(0, &["install", "--yes", "--harness", "claude-code", "--force"]);
     assert!(environment.read(".claude/settings.json").contains("claude-code Stop"));
+
+    let environment = TestEnvironment::new();
+    for args in
+        [&["install", "--yes", "--harness", "codex", "--force"][..], &["install", "--print", "--harness", "codex"]]
+    {
+        let said = environment.expect(1, args);
+        assert_eq!(
+            said.stderr,
+            "error: codex has no config folder here\n  = start the agent once, so that it makes its own\n"
+        );
+    }
 }
 
 #[test]
@@ -245,7 +256,11 @@ fn on_a_terminal_it_asks_once() {
     let environment = TestEnvironment::with_agents();
     let before = environment.files();
     let screen = on_a_terminal(&environment, &["install"], "n\n");
-    assert!(screen.contains("Write these changes? [y/N]") && screen.contains("Nothing was written."), "{screen}");
+    assert!(
+        screen.contains("\n3 files would change. Write these changes? [y/N]")
+            && screen.contains("Nothing was written."),
+        "{screen}"
+    );
     assert_eq!(environment.files(), before);
     let screen = on_a_terminal(&environment, &["install"], "y\n");
     assert!(screen.contains("3 files changed. Undo with: sessionpipe uninstall"), "{screen}");
