@@ -178,6 +178,7 @@ impl Run<'_> {
         for (index, file) in plan.files.iter().enumerate() {
             let outcome = match &file.state {
                 FileState::Refused(refusal) => Outcome::Refused(refusal.clone()),
+                FileState::UpToDate => Outcome::UpToDate,
                 _ => match self.file(action, file) {
                     Ok(None) => Outcome::UpToDate,
                     Ok(Some(change)) => {

@@ -83,7 +83,7 @@ fn broken_link(path: &Path, error: &std::io::Error) -> Refusal {
 }
 
 fn unreadable(error: &std::io::Error) -> Refusal {
-    Refusal::Unreadable(error.to_string())
+    Refusal::Unreadable(error.kind())
 }
 
 /// The text of a file that [`locate`] found; `None` where there is none.
@@ -129,7 +129,7 @@ pub(crate) fn may_write(real: &Real) -> Result<(), Refusal> {
     let folder = real.new_dirs.first().unwrap_or(&real.target).parent().unwrap_or(Path::new("/"));
     let meta = fs::metadata(folder).map_err(|error| unreadable(&error))?;
     if !meta.is_dir() {
-        return Err(Refusal::Unreadable(format!("{} is not a folder", folder.display())));
+        return Err(Refusal::Unreadable(ErrorKind::NotADirectory));
     }
     if no_owner_write(&meta) {
         return Err(Refusal::ReadOnly);

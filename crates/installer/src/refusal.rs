@@ -1,6 +1,7 @@
 //! Why a file is left alone, and where in it. Refused files are untouched, always.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 /// A place in a text file, for a message that shows the line and points into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +90,7 @@ pub enum Refusal {
     Unsafe(&'static str),
     /// It could not be read.
     #[error("cannot be read: {0}")]
-    Unreadable(String),
+    Unreadable(ErrorKind),
 }
 
 impl Refusal {

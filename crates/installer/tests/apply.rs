@@ -238,6 +238,13 @@ fn what_is_no_text_file_of_sane_size_is_refused() {
     assert!(reasons[2].ends_with("nested deeper than 512 levels"), "{}", reasons[2]);
     assert_eq!(reasons[3], "line 1, column 9: a control character in a string must be escaped");
 
+    assert_eq!(reasons[4], "cannot be read: not a directory");
+
+    let nested = format!("{{\"a\": {}{}}}\n", "[".repeat(500), "]".repeat(500));
+    home.write(SETTINGS, &nested);
+    home.install(&[&grouped(&[SETTINGS], EVENTS)]);
+    assert!(home.text(SETTINGS).contains("hook claude-code Stop"), "deep, but no bomb");
+
     home.write(".codex/config.toml", home.text("deep.toml"));
     let plan = home.plan(&[&argv(EVENTS)]);
     assert!(matches!(plan.refused().next(), Some((_, Refusal::Syntax { .. }))));

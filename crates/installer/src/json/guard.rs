@@ -136,8 +136,8 @@ pub(super) fn finish(hooks: &Hooks<'_>, before: &Doc<'_>, text: &str, draft: Dra
         if !hooks.may(&expected, op) {
             return Err(Refusal::Unsafe("an operation on what is not ours"));
         }
-        let one = Patch(vec![op.clone()]);
-        json_patch::patch(&mut expected, &one).map_err(|_| Refusal::Unsafe("an operation that does not apply"))?;
+        let one = std::slice::from_ref(op);
+        json_patch::patch(&mut expected, one).map_err(|_| Refusal::Unsafe("an operation that does not apply"))?;
     }
     if hooks.skeleton(&after) != expected || !hooks.same_elsewhere(before, &after) {
         return Err(Refusal::Unsafe("the result would mean something else"));
