@@ -166,6 +166,8 @@ fn diagnose(health: &Health, host: &Host, out: &Out) -> Diagnosis {
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Note);
     let state = match (of_files.first(), worst) {
         (Some((state, _)), _) => *state,
+        // What is said to silence it lets at least something through.
+        (None, Level::Problem) if silence.is_none() && heard_since_install(health) => State::Warning,
         (None, Level::Problem) => State::Silent,
         (None, Level::Warning) => State::Warning,
         (None, Level::Note) => State::Ok,
@@ -184,6 +186,10 @@ fn diagnose(health: &Health, host: &Host, out: &Out) -> Diagnosis {
         findings,
         last_event_ms: health.last_heard_ms(),
     }
+}
+
+fn heard_since_install(health: &Health) -> bool {
+    health.last_heard_ms().zip(health.installed_ms()).is_some_and(|(heard, installed)| heard > installed)
 }
 
 fn finding(level: Level, file: Option<&Path>, text: String, fix: Option<String>) -> Finding {
