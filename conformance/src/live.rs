@@ -52,7 +52,7 @@ pub struct Args {
     /// Keep the folder of each run
     #[arg(long)]
     keep: bool,
-    /// The sessionpipe to test (default: the workspace's own, built now)
+    /// The sessionpipe to test (default: the workspace's own, built now for release, as its speed is judged)
     #[arg(long, value_name = "PATH")]
     bin: Option<PathBuf>,
     /// Another folder of harness files
@@ -98,7 +98,11 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
         let known: Vec<_> = versions.keys().map(String::as_str).collect();
         bail!("no harness is named {unknown}; there are {}", known.join(", "));
     }
-    let bin = Program::at(args.bin.as_deref())?.path().to_owned();
+    let program = match &args.bin {
+        Some(path) => Program::at(Some(path))?,
+        None => Program::built("release")?,
+    };
+    let bin = program.path();
     let chosen = |name: &&String| args.harnesses.is_empty() || args.harnesses.contains(name);
     let mut rows = Vec::new();
     for name in versions.keys().filter(chosen) {
@@ -111,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
             if other || unasked || (args.headless && scenario.on_a_screen()) {
                 continue;
             }
-            rows.push(one(args, kind, &data, &bin, (name, &harness, package), version, scenario)?);
+            rows.push(one(args, kind, &data, bin, (name, &harness, package), version, scenario)?);
         }
     }
     if rows.is_empty() {

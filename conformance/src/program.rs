@@ -23,24 +23,23 @@ impl Program {
             return Ok(Self { path });
         }
         let own = std::env::current_exe().context("this program has no path")?;
-        let folder = own.parent().context("this program has no folder")?;
+        let profile = own.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("debug");
+        Self::built(if profile == "debug" { "dev" } else { profile })
+    }
+
+    /// The workspace's own, built now with that profile, in the target folder of this program.
+    pub fn built(profile: &str) -> Result<Self> {
+        let own = std::env::current_exe().context("this program has no path")?;
+        let target = own.parent().and_then(Path::parent).context("this program lies in no target folder")?;
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         build.args(["build", "--quiet", "--package", "sessionpipe", "--bins"]);
+        build.args(["--profile", profile]).arg("--target-dir").arg(target);
         build.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
-        if let Some(target) = folder.parent() {
-            build.arg("--target-dir").arg(target);
-        }
-        match folder.file_name().and_then(OsStr::to_str) {
-            Some("debug") => {}
-            Some(profile) => {
-                build.args(["--profile", profile]);
-            }
-            None => {}
-        }
         if !build.status().context("cargo cannot be started")?.success() {
             bail!("sessionpipe does not build");
         }
-        Ok(Self { path: folder.join("sessionpipe") })
+        let folder = if profile == "dev" { "debug" } else { profile };
+        Ok(Self { path: target.join(folder).join("sessionpipe") })
     }
 
     /// Where it lies.

@@ -133,6 +133,12 @@ pub fn play(plan: &Plan) -> anyhow::Result<Outcome> {
     outcome
 }
 
+/// What `install` did to the HOME.
+struct Installed {
+    before: Files,
+    written: Files,
+}
+
 struct Stage<'a> {
     plan: &'a Plan,
     home: PathBuf,
@@ -156,14 +162,13 @@ impl<'a> Stage<'a> {
         self.fresh()?;
         let without = self.perform(&mut || Ok(()))?;
         self.fresh()?;
-        let before = self.files();
-        let mut written = None;
+        let mut installed = None;
         if !scenario.installs_late() {
-            written = Some(self.install(&before)?);
+            installed = Some(self.install()?);
         }
         let watch = Watch::start(&self.dirs.spool(), self.plan.run.join("calls"))?;
         let with = self.perform(&mut || {
-            written = Some(self.install(&before)?);
+            installed = Some(self.install()?);
             Ok(())
         })?;
         let flush = self.ours(&["flush", "--timeout", "20"])?;
@@ -199,7 +204,7 @@ impl<'a> Stage<'a> {
 
         outcome.wall_ms = ms(with.wall);
         outcome.hooks = calls.seen;
-        let written = written.context("nothing was installed")?;
+        let Installed { before, written } = installed.context("nothing was installed")?;
         let commands: Vec<_> = written
             .iter()
             .filter_map(|(path, bytes)| check::document(path, bytes))
@@ -258,17 +263,24 @@ impl<'a> Stage<'a> {
     }
 
     /// Installs, and tells what that changed.
-    fn install(&self, before: &Files) -> anyhow::Result<Files> {
+    fn install(&self) -> anyhow::Result<Installed> {
+        let before = self.files();
         let done = self.ours(&["install", "--yes", "--harness", &self.plan.harness])?;
         if !done.status.success() {
             let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             bail!("install ended with {}: {}{}", done.status, said(&done.stdout), said(&done.stderr));
         }
-        let written = check::installed(before, &self.files());
+        let mut written = check::installed(&before, &self.files());
+        if self.plan.scenario.installs_late() {
+            // The running harness writes files of its own meanwhile.
+            written.retain(|path, bytes| {
+                check::document(path, bytes).is_some_and(|config| !hooks::commands(&config).is_empty())
+            });
+        }
         if written.is_empty() {
             bail!("install changed nothing: {}", String::from_utf8_lossy(&done.stdout));
         }
-        Ok(written)
+        Ok(Installed { before, written })
     }
 
     /// One of our own commands, in the environment of the harness.
@@ -295,8 +307,7 @@ impl<'a> Stage<'a> {
             self.fresh()?;
             without.push(self.perform(&mut || Ok(()))?.wall);
             self.fresh()?;
-            let before = self.files();
-            self.install(&before)?;
+            self.install()?;
             with.push(self.perform(&mut || Ok(()))?.wall);
         }
         let median = |times: &mut [Duration]| hooks::median(times).map_or(0.0, ms);

@@ -68,9 +68,12 @@ fn steps(script: &str, project: &Path) -> Option<Vec<Step>> {
         "permission" => vec![shell("touch lab-permission.txt", true), Say("The command was allowed.")],
         "subagent" => vec![delegate("Please look around. [[lab:sub]]"), await_agent(), Say("The subagent is done.")],
         "sub" => vec![look_around(), finish_agent("Subagent result."), Say("Subagent result.")],
-        // The runner acts once `lab-running` is there; only it makes `lab-go`.
+        // The runner acts once `lab-running` is there; only it makes `lab-go`. First the harness shows what it runs.
         "wait" => vec![
-            shell("touch lab-running; while [ ! -e lab-go ]; do sleep 0.1; done; echo went-on", false),
+            shell(
+                "for i in 1 2 3 4 5; do sleep 0.1; done; touch lab-running; while [ ! -e lab-go ]; do sleep 0.1; done",
+                false,
+            ),
             shell("echo hello-from-lab", false),
             Say("The wait is over."),
         ],
