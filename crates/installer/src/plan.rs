@@ -403,7 +403,7 @@ impl Goal {
         let is_noop = edited.patch.0.is_empty();
         let after = if is_noop { before.map(str::to_owned) } else { Some(edited.text.clone()) };
         let mut created = edited.created.clone();
-        if !is_noop && before.is_some() {
+        if !is_noop && edited.handlers > 0 {
             // What holds nothing but ours already is ours, unless an earlier install knows better.
             let known = self.record.as_ref().map_or(Containers::All, |r| Containers::Only(r.created.clone()));
             let inverse: Vec<Step> = self.steps.iter().rev().map(Step::inverse).collect();
