@@ -15,7 +15,7 @@
 //!
 //! | calls | for |
 //! |---|---|
-//! | `getpid`, `getentropy` | the job's name |
+//! | `getpid`, `getrandom` | the job's name |
 //! | `openat`, `fstat`, `geteuid`, twice; `close` | the state folder and the spool in it: are they ours |
 //! | `getcwd` | the working folder |
 //! | `getppid`; `openat`, `read`, `close` per ancestor | the ancestors, from `/proc/PID/stat` |

@@ -35,7 +35,12 @@ pub fn now() -> Duration {
 pub fn chance() -> u64 {
     let mut bytes = [0_u8; 8];
     // SAFETY: the buffer is as long as is said.
-    if unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) } == 0 { u64::from_ne_bytes(bytes) } else { 0 }
+    #[cfg(target_os = "linux")]
+    let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) } == 8;
+    // SAFETY: the same.
+    #[cfg(not(target_os = "linux"))]
+    let filled = unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) } == 0;
+    if filled { u64::from_ne_bytes(bytes) } else { 0 }
 }
 
 /// The working folder; none when it was deleted.

@@ -5,11 +5,8 @@ use sessionpipe_core::job::Process;
 /// How many ancestors a job carries: shells and launchers stand between a harness and its hook, seldom more than four.
 pub const ANCESTORS: usize = 6;
 
-/// The process that adopts orphans.
-const INIT: u32 = 1;
-
-/// The ancestors of this process, nearest first, `max` at most. It ends where a process cannot be looked at, and before
-/// the first process of all, which is nobody's agent unless it started us itself.
+/// The ancestors of this process, nearest first, `max` at most. It ends where a process cannot be looked at. The first
+/// process of all is one of them: in a container it may well be the agent.
 #[must_use]
 pub fn ancestry(max: usize) -> Vec<Process> {
     let mut found = Vec::with_capacity(max);
@@ -17,7 +14,7 @@ pub fn ancestry(max: usize) -> Vec<Process> {
     while let Some(pid) = next.filter(|pid| *pid > 0 && found.len() < max) {
         let Some((process, parent)) = look(pid) else { break };
         found.push(process);
-        next = parent.filter(|pid| *pid != INIT);
+        next = parent;
     }
     found
 }

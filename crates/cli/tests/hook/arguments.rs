@@ -1,8 +1,13 @@
 //! What the hook is called with, and what it carries along.
 
+use std::collections::BTreeMap;
+
+use sessionpipe::registry::HARNESSES;
 use sessionpipe_core::job::FORMAT;
 use sessionpipe_pipeline::hook::WORKER_VAR;
 use sessionpipe_pipeline::process;
+use sessionpipe_pipeline::spool::Spool;
+use sessionpipe_pipeline::wake::Listener;
 
 use crate::lab::{Lab, PAYLOAD, feed, silent};
 
@@ -10,7 +15,9 @@ use crate::lab::{Lab, PAYLOAD, feed, silent};
 fn the_header_holds_what_only_the_hook_knows() {
     let lab = Lab::new();
     let mut command = lab.hook();
-    command.env("CLAUDE_CODE_ENTRYPOINT", "cli").env("API_KEY", "secret");
+    let row = HARNESSES.iter().find(|row| row.name == "claude-code").expect("it is built in");
+    let allowed = row.env.first().expect("it has an allowlist");
+    command.env(allowed, "told").env("API_KEY", "secret");
     silent(&feed(command, PAYLOAD));
     let (header, payload) = lab.job();
     assert_eq!((header.v, header.harness.as_str(), header.event.as_str()), (FORMAT, "claude-code", "Stop"));
@@ -19,7 +26,7 @@ fn the_header_holds_what_only_the_hook_knows() {
     let parent = header.parents.first().expect("we started it");
     assert_eq!(parent.pid, std::process::id());
     assert!(process::alive(parent));
-    assert!(!header.env.contains_key("API_KEY") && !header.env.contains_key("HOME"), "{:?}", header.env);
+    assert_eq!(header.env, BTreeMap::from([((*allowed).to_owned(), "told".to_owned())]), "and nothing else");
     assert_eq!(payload, PAYLOAD);
 }
 
@@ -67,4 +74,21 @@ fn what_our_own_processes_cause_is_dropped_but_answered() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), r#"{"permission":"allow"}"#);
     assert_eq!(output.status.code(), Some(0));
     assert!(!lab.path("home/.local").exists());
+}
+
+#[test]
+fn the_whole_program_has_the_same_hook() {
+    let lab = Lab::new();
+    let program = env!("CARGO_BIN_EXE_sessionpipe");
+    // As a worker that listens: it would start itself as one.
+    drop(Spool::open(&lab.dirs()).expect("folders"));
+    let listener = Listener::open(&lab.dirs()).expect("a FIFO");
+    silent(&feed(lab.clean(program, ["hook", "claude-code", "Stop"]), PAYLOAD));
+    assert!(listener.wait(crate::lab::GENEROUS).expect("waits"));
+    let (header, payload) = lab.job();
+    assert_eq!((header.harness.as_str(), header.event.as_str(), payload.as_slice()), ("claude-code", "Stop", PAYLOAD));
+    for args in [&["hook"][..], &["hook", "--help"], &["hook", "-V"]] {
+        silent(&feed(lab.clean(program, args), PAYLOAD));
+    }
+    assert_eq!(lab.jobs().len(), 1);
 }
