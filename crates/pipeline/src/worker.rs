@@ -2,7 +2,7 @@
 //! to watch.
 //!
 //! It takes what waits in the spool, lets time pass for the sessions that it watches, and waits: for a hook's byte in the
-//! FIFO, or for the next tick. It watches sessions with an open turn whose process is known. [`wake`](crate::wake) tells
+//! FIFO, or for the next tick. It watches sessions with an open turn whose process is known. [`wake`] tells
 //! how it stops without stranding a job.
 
 use std::cell::OnceCell;
