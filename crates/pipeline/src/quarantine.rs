@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::job::Header;
 use sessionpipe_core::payload::Payload;
-use sessionpipe_core::privacy::secrets::redact_text;
+use sessionpipe_core::privacy::secrets::{redact_text, redact_value};
 
 use crate::outbox::Quarantined;
 use crate::spool::{JobId, ReadError};
@@ -76,11 +76,14 @@ pub fn entry(job: JobId, header: Option<&Header>, reason: &Reason, payload: &[u8
 
 /// Names, ids and short values as they are; long texts, lists and inner objects by their size only.
 fn outline(members: Map<String, Value>) -> Value {
+    // As a whole: a member's name may tell that its value is a secret.
+    let mut whole = Value::Object(members);
+    redact_value(&mut whole);
+    let Value::Object(members) = whole else { return whole };
     let short = |value: Value| match value {
         Value::String(text) if text.chars().count() > MAX_STRING => {
             format!("[{} characters]", text.chars().count()).into()
         }
-        Value::String(text) => redact_text(&text).into_owned().into(),
         Value::Array(items) => format!("[{} items]", items.len()).into(),
         Value::Object(inner) => format!("[{} members]", inner.len()).into(),
         plain => plain,
@@ -134,5 +137,6 @@ mod tests {
             assert!(!kept.contains(secret), "{kept}");
             assert!(kept.contains("[redacted]"), "{kept}");
         }
+        assert_eq!(payload_of(r#"{"password":"letmein"}"#), r#"{"password":"[redacted]"}"#);
     }
 }
