@@ -103,6 +103,22 @@ fn hooks_that_are_gone_dead_or_switched_off() {
 }
 
 #[test]
+fn hooks_that_are_not_trusted() {
+    let environment = TestEnvironment::with_agents();
+    environment.expect(0, &["install", "--yes", "--harness", "codex"]);
+    let codex = || harness(&environment.json(1, &["doctor", "--json"]), "codex").clone();
+    let untrusted = codex();
+    assert_eq!(untrusted["state"], "silent");
+    let text = untrusted["findings"][0]["text"].as_str().expect("a sentence");
+    assert!(text.starts_with("12 of 12 hooks are not trusted"), "{text}");
+    // `notify` needs no trust: something arrives, but not all.
+    let hook = environment.home().join(".cargo/bin/sessionpipe-hook");
+    environment.hook(&format!("{} codex Stop", hook.display()), "{\"session_id\":\"s\"}");
+    environment.expect(0, &["flush"]);
+    assert_eq!(codex()["state"], "warning");
+}
+
+#[test]
 fn a_broken_outbox_and_broken_settings_are_said() {
     let environment = TestEnvironment::new();
     std::fs::create_dir_all(environment.state()).expect("a folder");
