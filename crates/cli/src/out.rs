@@ -244,7 +244,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The width of each column but the last, over the rows of several tables that shall be aligned with each other.
+    /// The width of each column.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width =

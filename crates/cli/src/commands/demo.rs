@@ -29,7 +29,7 @@ use crate::{registry, select};
 /// Needs no agent on this machine. Each recorded hook call starts the real hook with what the real agent sent; the events
 /// are what `tail --tier 3` would show. Nothing of yours is read or written.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  sessionpipe demo\n  sessionpipe demo --harness codex --json")]
+#[command(after_help = "Examples:\n  sessionpipe demo\n  sessionpipe demo --harness NAME --json")]
 pub struct Args {
     /// Only the recording of this agent
     #[arg(long, value_name = "NAME")]

@@ -20,7 +20,7 @@ use crate::select;
 #[command(
     after_help = "Examples:\n  sessionpipe install --dry-run              see what would change; nothing is touched\n  \
                         sessionpipe install --yes                  without a question, as in a script\n  \
-                        sessionpipe install --harness codex        only this agent\n  \
+                        sessionpipe install --harness NAME         only this agent\n  \
                         sessionpipe install --check                in a script: 0 is up to date, 3 is not\n  \
                         sessionpipe install --print                the entries, to paste by hand\n\n\
                         Exit codes: 0 done, 1 a file was refused or failed while the others were done, 2 nobody could be \

@@ -212,7 +212,7 @@ impl From<&FileStatus> for FileDocument {
             target: file.target.display().to_string(),
             state,
             faults,
-            place: place.map(|place| PlaceDocument { line: place.line, column: place.column }),
+            place: place.map(PlaceDocument::from),
             handlers: file.handlers,
             installed_at: file.installed_at.clone(),
             dead: file.dead.clone(),

@@ -25,7 +25,7 @@ use crate::when::since;
 #[command(after_help = "Examples:\n  sessionpipe tail -f                        watch what happens\n  \
                         sessionpipe tail --since 2h --tier 3       the last two hours, with commands\n  \
                         sessionpipe tail --json | jq -r .type      as JSON lines of the protocol\n  \
-                        sessionpipe tail --harness codex --session 01a2")]
+                        sessionpipe tail --harness NAME --session 01a2")]
 pub struct Args {
     /// Go on with new events; begins with those of the last hour unless --since says otherwise
     #[arg(short, long)]

@@ -16,7 +16,7 @@ use crate::select;
 #[command(
     after_help = "Examples:\n  sessionpipe uninstall --dry-run            see what would change; nothing is touched\n  \
                         sessionpipe uninstall --yes                without a question\n  \
-                        sessionpipe uninstall --harness codex      only this agent\n\n\
+                        sessionpipe uninstall --harness NAME       only this agent\n\n\
                         Exit codes: 0 done, 1 a file was refused or failed while the others were done, 2 nobody could be \
                         asked, or SESSIONPIPE_HOME is set."
 )]
