@@ -83,6 +83,8 @@ pub(crate) struct Edited {
     pub(crate) programs: Vec<String>,
     /// How many handlers of ours there were before.
     pub(crate) handlers: usize,
+    /// JSON with comments or trailing commas, which the strictest readers do not take.
+    pub(crate) is_loose: bool,
 }
 
 impl Step {
@@ -184,6 +186,7 @@ pub(crate) fn run(
         all.faults.extend(one.faults);
         all.programs.extend(one.programs);
         all.handlers += one.handlers;
+        all.is_loose |= one.is_loose;
     }
     all.text.insert_str(0, bom);
     Ok(all)

@@ -22,7 +22,7 @@ use self::document::{Doc, array, container, escape_lone_surrogates, get, kind, o
 use self::style::{Style, levels, new_levels};
 use crate::edit::{Containers, Edited};
 use crate::refusal::{Place, Refusal};
-use crate::splice::{Splice, newline_at, splice, split_bom};
+use crate::splice::{Splice, newline_at, splice};
 use crate::status::Fault;
 
 /// Handlers of ours in one document.
@@ -93,7 +93,8 @@ pub(crate) fn edit(text: &str, hooks: &Hooks<'_>) -> Result<Edited, Refusal> {
     let sane = escape_lone_surrogates(text);
     let before = parse(&sane)?;
     let wanted: Vec<Wanted<'_>> = hooks.entries.iter().filter_map(wanted).collect();
-    let mut draft = Draft { edited: Edited { text: text.to_owned(), ..Edited::default() }, ..Draft::default() };
+    let edited = Edited { text: text.to_owned(), is_loose: !before.is_plain, ..Edited::default() };
+    let mut draft = Draft { edited, ..Draft::default() };
 
     let Some(map) = hooks.map(&before, !wanted.is_empty())? else {
         if !wanted.is_empty() {
@@ -126,12 +127,6 @@ pub(crate) fn value(text: &str) -> Option<Value> {
     let sane = escape_lone_surrogates(text);
     let doc = parse(&sane).ok()?;
     Some(doc.root.as_ref().map_or_else(|| json!({}), to_value))
-}
-
-/// Whether a document has neither comments nor trailing commas, as the strictest readers want it.
-pub(crate) fn is_plain(text: &str) -> bool {
-    let (_, text) = split_bom(text);
-    parse(&escape_lone_surrogates(text)).is_ok_and(|doc| doc.is_plain)
 }
 
 /// Whether nothing is left in a document: blank, or an empty object without comments.

@@ -85,6 +85,8 @@ pub struct FilePlan {
     pub(crate) goal: Goal,
     /// Containers that the edit makes or empties; they are ours.
     pub(crate) created: Vec<String>,
+    /// See [`Edited::is_loose`].
+    is_loose: bool,
 }
 
 /// What must be true of one file.
@@ -286,8 +288,7 @@ fn sayings(host: &Host, adapter: &dyn Adapter, files: &[FilePlan], wiring: &[Wir
     let mut sayings = Vec::new();
     for file in files {
         let is_strict = file.goal.steps.iter().any(|s| matches!(s, Step::Hooks { jsonc: false, .. }));
-        let text = file.before.as_deref().unwrap_or_default();
-        if is_strict && !matches!(file.state, FileState::Refused(_)) && !crate::json::is_plain(text) {
+        if is_strict && file.is_loose {
             sayings.push(format!(
                 "{} ignores {}, since it holds comments or trailing commas: remove those for any of its settings to count",
                 adapter.harness().product,
@@ -345,6 +346,7 @@ impl FilePlan {
             paste: edit::paste(&goal.steps),
             goal,
             created: Vec::new(),
+            is_loose: false,
         };
         if let Err(refusal) = plan.look(host) {
             plan.summary = format!("refused: {refusal}");
@@ -359,6 +361,7 @@ impl FilePlan {
         self.target.clone_from(&real.target);
         self.before = disk::read(&real)?;
         let outlook = self.goal.outlook(host, self.before.as_deref())?;
+        self.is_loose = outlook.edited.is_loose;
         self.state = match (&self.before, &outlook.after) {
             (before, after) if before == after => FileState::UpToDate,
             (None, _) => FileState::Create,
