@@ -38,6 +38,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 #[schemars(title = "sessionpipe flush --json")]
 pub struct Document {
     /// The version of this format.
+    #[schemars(extend("const" = 1))]
     version: u32,
     /// Hook calls that the outbox holds now.
     taken: usize,

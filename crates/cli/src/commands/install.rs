@@ -126,6 +126,7 @@ fn looked_for(
 #[schemars(title = "sessionpipe install --print --json")]
 pub struct Pastes {
     /// The version of this format.
+    #[schemars(extend("const" = 1))]
     version: u32,
     /// What to paste where.
     entries: Vec<PasteDocument>,

@@ -114,6 +114,7 @@ fn day(time: &str) -> &str {
 #[schemars(title = "sessionpipe status --json")]
 pub struct Document {
     /// The version of this format.
+    #[schemars(extend("const" = 1))]
     version: u32,
     /// What the configs call.
     program: String,

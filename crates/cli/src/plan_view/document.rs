@@ -13,6 +13,7 @@ use sessionpipe_installer::{
 #[schemars(title = "sessionpipe install --json, sessionpipe uninstall --json")]
 pub struct Document {
     /// The version of this format.
+    #[schemars(extend("const" = 1))]
     version: u32,
     /// What it is about.
     action: &'static str,

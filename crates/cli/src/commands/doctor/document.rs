@@ -17,6 +17,7 @@ use crate::latency::Latency;
 #[schemars(title = "sessionpipe doctor --json")]
 pub struct Document {
     /// The version of this format.
+    #[schemars(extend("const" = 1))]
     version: u32,
     /// What needs attention; empty when all is well.
     attention: Vec<String>,
