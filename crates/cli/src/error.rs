@@ -96,7 +96,8 @@ impl CommandError {
     }
 
     fn render(&self, out: &Out) -> String {
-        let mut text = format!("{} {}\n", out.paint(Role::Bad, "error:"), clean(&format!("{:#}", self.source)));
+        let what = out.tildes(&causes(&self.source));
+        let mut text = format!("{} {}\n", out.paint(Role::Bad, "error:"), clean(&what));
         if let Some(place) = &self.place {
             text.push_str(&source_line(place, out));
         }
@@ -105,6 +106,18 @@ impl CommandError {
         }
         text
     }
+}
+
+/// An error with its causes, each said once: some messages hold their cause already.
+#[must_use]
+pub fn causes(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 impl From<io::Error> for CommandError {
@@ -129,6 +142,12 @@ mod tests {
             "error: ~/.claude/settings.json: line 7, column 12: expected a value, found `,`\n  \
              |\n7 |   \"stop\": [,]\n  |            ^\n  = the file was not touched\n"
         );
+    }
+
+    #[test]
+    fn each_cause_is_said_once() {
+        let error = anyhow::anyhow!("no space").context("x is damaged (no space)").context("cannot read");
+        assert_eq!(causes(&error), "cannot read: x is damaged (no space)");
     }
 
     #[test]

@@ -12,8 +12,12 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::out::{Out, Role, clean, count, cut, thousands};
 use crate::registry;
 
-/// Columns of a session's title; a longer one is cut.
+/// Columns of a session's title; a longer one is cut. On a narrow terminal it has less.
 const TITLE: usize = 22;
+/// And no less than this.
+const TITLE_MIN: usize = 10;
+/// A terminal of this width is wide enough for a whole title.
+const WIDE: usize = 100;
 /// Columns of what happened: the longest of ours is `subagent started`.
 const WHAT: usize = 16;
 /// Columns of the detail where there is no terminal to fill.
@@ -66,7 +70,8 @@ impl Lines {
         let time = time.map_or_else(|| "        ".to_owned(), |time| time.strftime("%H:%M:%S").to_string());
         let title = self.title(event);
         let line = describe(event);
-        let before = 8 + 2 + self.harness + 2 + TITLE + 2 + WHAT + 2;
+        let titled = out.width().map_or(TITLE, |width| TITLE.saturating_sub(WIDE.saturating_sub(width)).max(TITLE_MIN));
+        let before = 8 + 2 + self.harness + 2 + titled + 2 + WHAT + 2;
         let detail = match out.width() {
             Some(width) => width.saturating_sub(before + 2 + DURATION).max(DETAIL_MIN),
             None => line.detail.width().clamp(DETAIL, DETAIL_MAX),
@@ -74,7 +79,7 @@ impl Lines {
         let columns = [
             out.paint(Role::Faint, &time),
             padded(out, Role::Plain, &event.harness.name, self.harness),
-            padded(out, Role::Name, &title, TITLE),
+            padded(out, Role::Name, &title, titled),
             padded(out, line.role, &line.what, WHAT),
             padded(out, Role::Plain, &line.detail, detail),
             format!("{:>DURATION$}", line.duration),

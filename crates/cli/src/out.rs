@@ -89,6 +89,15 @@ impl Out {
         sessionpipe_core::host::tilde(&self.home, path)
     }
 
+    /// The same for every path below the home in a text.
+    #[must_use]
+    pub fn tildes(&self, text: &str) -> String {
+        match self.home.to_str().filter(|home| home.len() > 1) {
+            Some(home) => text.replace(&format!("{home}/"), "~/"),
+            None => text.to_owned(),
+        }
+    }
+
     /// Text in the colour of its role, where colours are shown.
     #[must_use]
     pub fn paint(&self, role: Role, text: &str) -> String {
@@ -335,6 +344,13 @@ mod tests {
         table.row([cell(Role::Plain, "a"), cell(Role::Plain, "日本"), cell(Role::Plain, "x")]);
         table.row([cell(Role::Good, "abc"), cell(Role::Plain, "é"), cell(Role::Plain, "")]);
         assert_eq!(table.render(&Out::plain()), "a    日本  x\nabc  é\n");
+    }
+
+    #[test]
+    fn the_home_is_a_tilde() {
+        let out = Out { home: PathBuf::from("/home/dev"), ..Out::plain() };
+        assert_eq!(out.tildes("/home/dev/x: not /home/developer/y"), "~/x: not /home/developer/y");
+        assert_eq!(Out::plain().tildes("/x"), "/x");
     }
 
     #[test]

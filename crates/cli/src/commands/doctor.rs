@@ -18,7 +18,7 @@ pub use self::document::Document;
 use self::document::QuarantinedDocument;
 use crate::commands::status::state_text;
 use crate::config::Config;
-use crate::error::{CommandError, Exit, Outcome};
+use crate::error::{CommandError, Exit, Outcome, causes};
 use crate::health::{Health, Wired, health};
 use crate::latency::{Latency, measure};
 use crate::out::{Out, Role, bytes, cell, clean, count, span, thousands};
@@ -263,7 +263,7 @@ impl Store {
         let reader = outbox.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
             error: outbox.as_ref().err().map(ToString::to_string),
-            config: Config::read(host).err().map(|error| format!("{:#}", error.source)),
+            config: Config::read(host).err().map(|error| causes(&error.source)),
             stats: reader.map(Reader::stats).transpose().map_err(CommandError::failed)?,
             losses: reader.map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
             untaken: losses::read(&host.dirs)

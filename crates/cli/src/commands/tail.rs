@@ -10,7 +10,7 @@ use sessionpipe_core::privacy::filter;
 use sessionpipe_pipeline::outbox::{Query, Reader};
 
 use crate::commands::flush::drain;
-use crate::error::{CommandError, Exit, Outcome};
+use crate::error::{CommandError, Exit, Outcome, causes};
 use crate::lines::Lines;
 use crate::out::{Out, Role};
 use crate::select;
@@ -79,9 +79,9 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     if let Err(error) = drain(host, DRAIN) {
         // What is kept can be shown all the same.
         out.complain(&format!(
-            "{} what waits could not be taken: {:#}\n",
+            "{} what waits could not be taken: {}\n",
             out.paint(Role::Warn, "note:"),
-            error.source
+            causes(&error.source)
         ));
     }
     let query = Query { harness: args.harness.clone(), session: args.session.clone(), since_ms, limit: None };
