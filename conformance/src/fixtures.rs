@@ -112,7 +112,8 @@ fn report(fixtures: &[Fixture], failures: &BTreeMap<String, String>, json: bool)
     Ok(())
 }
 
-fn play(program: &Program, fixture: &Fixture, schemas: &Schemas) -> Result<()> {
+/// Plays one fixture, and tells what is wrong with it.
+pub fn play(program: &Program, fixture: &Fixture, schemas: &Schemas) -> Result<()> {
     let home = tempfile::tempdir()?;
     let home = home.path().canonicalize()?;
     let mut stdout = Vec::new();

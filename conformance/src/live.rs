@@ -26,6 +26,9 @@ mod setup;
 use catalog::{Harness, Package, Scenario, Words};
 use session::{Outcome, PORT, Plan};
 
+use sessionpipe_core::testing::Fixture;
+
+use crate::fixtures::{self, Schemas};
 use crate::program::Program;
 
 /// Runs the real agents against a fake model, with and without hooks, and compares.
@@ -89,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
         Err(missing) => {
             // A person may work without them; the machine that guards the project may not.
             println!("The live lab cannot run here: {missing:#}.");
-            return Ok(env::var_os("CI").is_none_or(|ci| ci != "true"));
+            return Ok(!in_ci());
         }
     };
     let data = args.data.clone().unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("live"));
@@ -104,6 +107,13 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
     };
     let bin = program.path();
     let chosen = |name: &&String| args.harnesses.is_empty() || args.harnesses.contains(name);
+    let no_screen = args.headless || setup::which("tmux").is_none();
+    if no_screen && !args.headless {
+        if in_ci() {
+            bail!("tmux is needed for the scenarios on a screen");
+        }
+        println!("tmux is missing: the scenarios on a screen are left out.");
+    }
     let mut rows = Vec::new();
     for name in versions.keys().filter(chosen) {
         let harness = catalog::harness(&data, name)?;
@@ -112,7 +122,7 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
             let version = scenario.version.as_ref().or(args.version.as_ref()).unwrap_or(&package.version);
             let other = args.version.as_ref().is_some_and(|asked| asked != version);
             let unasked = !args.scenario.is_empty() && !args.scenario.contains(&scenario.name);
-            if other || unasked || (args.headless && scenario.on_a_screen()) {
+            if other || unasked || (no_screen && scenario.on_a_screen()) {
                 continue;
             }
             rows.push(one(args, kind, &data, bin, (name, &harness, package), version, scenario)?);
@@ -122,6 +132,10 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
         bail!("no scenario fits");
     }
     Ok(report(&rows))
+}
+
+fn in_ci() -> bool {
+    env::var_os("CI").is_some_and(|ci| ci == "true")
 }
 
 /// Plays one scenario, with progress for whoever watches.
@@ -138,7 +152,13 @@ fn one(
     let start = Instant::now();
     let run = tempfile::Builder::new().prefix("sessionpipe-live-").tempdir()?;
     let outcome = plan(args, kind, data, bin, (name, harness, package), version, scenario, run.path())
-        .and_then(|plan| inside(kind, &plan))
+        .and_then(|plan| {
+            let mut outcome = inside(kind, &plan)?;
+            if let Some(folder) = &args.record {
+                outcome.problems.extend(replay(&record::path(folder, &plan), bin)?);
+            }
+            Ok(outcome)
+        })
         // A lab that cannot go on is a failure of this scenario; the others still tell something.
         .unwrap_or_else(|error| Outcome { problems: vec![format!("{error:#}")], ..Outcome::default() });
     let seconds = start.elapsed().as_secs_f64();
@@ -241,6 +261,7 @@ fn plan(
         screen: command(&harness.screen)?,
         ignore: harness.ignore.clone(),
         secrets,
+        package: folder,
         timing: args.timing,
         record: args.record.as_ref().map(std::path::absolute).transpose()?,
         run,
@@ -269,6 +290,18 @@ fn inside(kind: namespace::Kind, plan: &Plan) -> anyhow::Result<Outcome> {
         Some(outcome) if status.success() => Ok(serde_json::from_slice(&outcome)?),
         _ => bail!("the part inside the namespace ended with {status}"),
     }
+}
+
+/// What is wrong with a recorded fixture, played as every other.
+fn replay(path: &Path, bin: &Path) -> anyhow::Result<Option<String>> {
+    let folder = path.parent().context("a fixture without a folder")?;
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let recorded = Fixture::load(folder).into_iter().find(|fixture| fixture.path == path);
+    let recorded = recorded.context("the fixture is gone")?;
+    let played = fixtures::play(&Program::at(Some(bin))?, &recorded, &Schemas::load()?);
+    Ok(played.err().map(|error| format!("the recorded fixture: {error:#}")))
 }
 
 /// The part inside the namespace.
@@ -310,7 +343,8 @@ fn report(rows: &[Row]) -> bool {
     for Row { harness, version, scenario, outcome, seconds } in rows {
         let result = if outcome.problems.is_empty() { "pass" } else { "FAIL" };
         let share = if outcome.wall_ms > 0.0 { 100.0 * outcome.hooks_ms / outcome.wall_ms } else { 0.0 };
-        let hooks = format!("{} in {:.0} ms, {share:.1} %", outcome.hooks, outcome.hooks_ms);
+        let busy = if outcome.busy { " (not judged: the machine is busy)" } else { "" };
+        let hooks = format!("{} in {:.0} ms, {share:.1} %{busy}", outcome.hooks, outcome.hooks_ms);
         let medians = outcome.medians_ms.map_or_else(String::new, |(without, with)| {
             format!("; medians {without:.0} ms without, {with:.0} ms with")
         });

@@ -6,7 +6,7 @@
 //!
 //! First the type, then what must hold of it. A key is a member of `data`, or of `session` or `harness` where it begins
 //! so (`session.model`). A value is `$name` (the same text wherever the name stands, another one for another name), `*`
-//! (there, whatever it is), `-` (not there), `~` and a regular expression, a JSON scalar, or else a plain word. Keys that a
+//! (there, whatever it is), `-` (not there), `~` and a regular expression, JSON without spaces, or else a plain word. Keys that a
 //! line does not name may hold anything, but for the marks that an event is not what it seems ([`MARKS`]): those must
 //! be named.
 //!
@@ -105,7 +105,7 @@ fn words(line: &str) -> Vec<String> {
 impl Wanted {
     fn parse(text: &str) -> anyhow::Result<Self> {
         let scalar = |text: &str| match serde_json::from_str(text) {
-            Ok(value @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => value,
+            Ok(value @ (Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Array(_))) => value,
             _ => Value::String(text.to_owned()),
         };
         Ok(match text {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regex::Regex;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use sessionpipe_core::testing::{Evidence, Expect, FIXTURE_HOME, Fixture, Input, Provenance};
 
 use super::hooks::{Call, Calls};
-use super::session::Plan;
+use super::session::{PROJECT, Plan};
 
 /// Longer texts are no fixture: the scenario with large results is not recorded.
 const LONGEST: usize = 16 * 1024;
@@ -21,14 +21,30 @@ const LONGEST: usize = 16 * 1024;
 /// Variables that hold a secret of the run.
 const SECRET: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "_KEY"];
 
-/// Writes `FOLDER/HARNESS/scenarios/VERSION-SCENARIO.json`.
+/// Where a run's fixture goes.
+#[must_use]
+pub fn path(folder: &Path, plan: &Plan) -> PathBuf {
+    let name = format!("{}-{}.json", plan.version, plan.scenario.name);
+    folder.join(&plan.harness).join("scenarios").join(name)
+}
+
+/// Writes a run that can be one as a fixture.
 ///
 /// # Errors
 /// Where it cannot be written, or a call is missing.
 pub fn write(folder: &Path, plan: &Plan, calls: &Calls, events: &[Value]) -> anyhow::Result<()> {
-    anyhow::ensure!(calls.seen == calls.kept.len(), "the worker took a call before it could be kept: record once more");
-    if calls.kept.is_empty() || calls.kept.iter().any(|call| call.payload.len() > LONGEST) {
+    anyhow::ensure!(calls.seen == calls.kept.len(), "not every call could be kept");
+    // That a process died is nothing that a fixture can hold.
+    let lost = events.iter().any(|event| event["data"].get("lost").is_some());
+    if lost || calls.kept.is_empty() || calls.kept.iter().any(|call| call.payload.len() > LONGEST) {
         return Ok(());
+    }
+    let mut inputs: Vec<_> = calls.kept.iter().map(|call| input(call, plan)).collect();
+    if let Some(first) = inputs.first_mut() {
+        let project = Plan::project(&plan.run);
+        let file =
+            |(name, text): &(&str, &str)| (project.join(name).to_string_lossy().into_owned(), (*text).to_owned());
+        first.files = PROJECT.iter().map(file).collect();
     }
     let fixture = Fixture {
         provenance: Provenance {
@@ -41,14 +57,13 @@ pub fn write(folder: &Path, plan: &Plan, calls: &Calls, events: &[Value]) -> any
             ),
         },
         input: None,
-        inputs: calls.kept.iter().map(|call| input(call, plan)).collect(),
+        inputs,
         expect: Expect { stdout: String::new(), events: events.iter().map(expected).collect() },
         path: Default::default(),
     };
-    let text = scrub(&serde_json::to_string_pretty(&fixture)?, &plan.run)?;
-    let path = folder.join(&plan.harness).join("scenarios");
-    fs::create_dir_all(&path)?;
-    let path = path.join(format!("{}-{}.json", plan.version, plan.scenario.name));
+    let text = scrub(&serde_json::to_string_pretty(&fixture)?, plan)?;
+    let path = path(folder, plan);
+    fs::create_dir_all(path.parent().context("a fixture without a folder")?)?;
     fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -79,6 +94,12 @@ fn expected(event: &Value) -> Value {
     if let Some(ms) = data.get_mut("ms") {
         *ms = "*".into();
     }
+    // Made from the turn's id, which is numbered here.
+    if let Some(id) = data.get_mut("attention_id")
+        && let Some(made) = id.as_str().and_then(|id| id.strip_prefix("perm-"))
+    {
+        *id = format!("$perm{made}").into();
+    }
     let mut harness = serde_json::json!({"name": event["harness"]["name"]});
     if let Some(native) = event["harness"].get("event") {
         harness["event"] = native.clone();
@@ -88,16 +109,14 @@ fn expected(event: &Value) -> Value {
 
 /// Puts the fixtures' home in place of the run's, also where a harness spells a path with dashes, and numbers the UUIDs;
 /// their version and variant stay.
-fn scrub(text: &str, run: &Path) -> anyhow::Result<String> {
-    let home = Plan::home(run);
-    let home = home.to_string_lossy();
+fn scrub(text: &str, plan: &Plan) -> anyhow::Result<String> {
     let dashes = |path: &str| path.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    let run = run.to_string_lossy();
-    let text = text
-        .replace(&*home, FIXTURE_HOME)
-        .replace(&dashes(&home), &dashes(FIXTURE_HOME))
-        .replace(&*run, "/opt/lab/run")
-        .replace(&dashes(&run), &dashes("/opt/lab/run"));
+    let home = Plan::home(&plan.run);
+    let mut text = text.to_owned();
+    for (real, shown) in [(&home, FIXTURE_HOME), (&plan.run, "/opt/lab/run"), (&plan.package, "/opt/lab/npm")] {
+        let real = real.to_string_lossy();
+        text = text.replace(&*real, shown).replace(&dashes(&real), &dashes(shown));
+    }
     let uuid = Regex::new(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{12}")?;
     let mut known: Vec<String> = Vec::new();
     let numbered = uuid.replace_all(&text, |found: &regex::Captures<'_>| {
@@ -116,10 +135,11 @@ mod tests {
 
     #[test]
     fn home_and_ids_are_scrubbed_and_stay_apart() {
-        let text = r#""/tmp/r1/home/proj" "-tmp-r1-home-proj" "/tmp/r1/tmp" 01a22b7c-9949-72e1-9862-16510da6ef79 9a6fbd55-74c3-4cbe-8ed8-2bbe5a7383ba 01a22b7c-9949-72e1-9862-16510da6ef79"#;
+        let plan = Plan { run: "/tmp/r1".into(), package: "/c/agent-1".into(), ..Plan::default() };
+        let text = r#""/tmp/r1/home/proj" "-tmp-r1-home-proj" "/tmp/r1/tmp" "/c/agent-1/node_modules" 01a22b7c-9949-72e1-9862-16510da6ef79 9a6fbd55-74c3-4cbe-8ed8-2bbe5a7383ba 01a22b7c-9949-72e1-9862-16510da6ef79"#;
         assert_eq!(
-            scrub(text, Path::new("/tmp/r1")).expect("a text"),
-            r#""/home/dev/proj" "-home-dev-proj" "/opt/lab/run/tmp" 00000000-0000-7000-9000-000000000001 00000000-0000-4000-8000-000000000002 00000000-0000-7000-9000-000000000001"#
+            scrub(text, &plan).expect("a text"),
+            r#""/home/dev/proj" "-home-dev-proj" "/opt/lab/run/tmp" "/opt/lab/npm/node_modules" 00000000-0000-7000-9000-000000000001 00000000-0000-4000-8000-000000000002 00000000-0000-7000-9000-000000000001"#
         );
     }
 

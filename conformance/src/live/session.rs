@@ -19,7 +19,7 @@ use sessionpipe_core::host::Dirs;
 use super::catalog::{Act, Scenario, ScreenStep, What, Words};
 use super::check::{self, Files};
 use super::expect::{self, Expected};
-use super::hooks::{self, Watch};
+use super::hooks::{self, Hold, Watch};
 use super::model::{Logged, Model, read_log};
 use super::screen::Screen;
 use super::{namespace, record};
@@ -43,8 +43,18 @@ const SHARE: f64 = 0.02;
 /// How many runs with and without hooks the medians are made of.
 const TIMED_RUNS: usize = 5;
 
+/// The project of every run: a file, and what makes a folder a git repository. Without one, Codex's sandbox puts a
+/// placeholder of that name there while a command runs.
+pub const PROJECT: [(&str, &str); 5] = [
+    ("README.md", "# An example project\n"),
+    (".git/HEAD", "ref: refs/heads/main\n"),
+    (".git/config", "[core]\n\trepositoryformatversion = 0\n"),
+    (".git/objects/info/packs", ""),
+    (".git/refs/heads/.keep", ""),
+];
+
 /// Everything that a run needs to know.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// `harness.name`.
     pub harness: String,
@@ -56,6 +66,8 @@ pub struct Plan {
     pub bin: PathBuf,
     /// A folder for this run alone.
     pub run: PathBuf,
+    /// Where the program is installed.
+    pub package: PathBuf,
     /// The whole environment of the harness.
     pub env: Vec<(String, String)>,
     /// Files to begin with.
@@ -87,6 +99,8 @@ pub struct Outcome {
     pub hooks: usize,
     /// The sum of their times from spawn to exit, in milliseconds.
     pub hooks_ms: f64,
+    /// Other work kept the machine so busy that times say little: they are reported, not judged.
+    pub busy: bool,
     /// The medians of several runs without and with hooks, in milliseconds.
     pub medians_ms: Option<(f64, f64)>,
 }
@@ -166,11 +180,14 @@ impl<'a> Stage<'a> {
         if !scenario.installs_late() {
             installed = Some(self.install()?);
         }
+        // The worker may take a call before the lab has seen it: for a recording it waits.
+        let hold = self.plan.record.is_some().then(|| Hold::start(&self.dirs)).transpose()?;
         let watch = Watch::start(&self.dirs.spool(), self.plan.run.join("calls"))?;
         let with = self.perform(&mut || {
             installed = Some(self.install()?);
             Ok(())
         })?;
+        drop(hold);
         let flush = self.ours(&["flush", "--timeout", "20"])?;
         let problems = &mut outcome.problems;
         said_well("flush", &flush, problems);
@@ -210,11 +227,13 @@ impl<'a> Stage<'a> {
             .filter_map(|(path, bytes)| check::document(path, bytes))
             .flat_map(|config| hooks::commands(&config))
             .collect();
-        let times = hooks::times(&calls.kept, &commands, &self.plan.env, &self.plan.run.join("again"))?;
         // One that the worker took before it could be kept costs as much as the others.
-        let missed = calls.seen as f64 / (times.len().max(1)) as f64;
-        outcome.hooks_ms = times.iter().sum::<Duration>().as_secs_f64() * 1000.0 * missed.max(1.0);
-        if outcome.hooks_ms > SHARE * outcome.wall_ms {
+        let missed = calls.seen as f64 / calls.kept.len().max(1) as f64;
+        let (again, enough) = (self.plan.run.join("again"), with.wall.mul_f64(SHARE));
+        let time = hooks::time_all(&calls.kept, &commands, &self.plan.env, &again, enough)?;
+        outcome.hooks_ms = ms(time) * missed.max(1.0);
+        outcome.busy = is_busy();
+        if outcome.hooks_ms > SHARE * outcome.wall_ms && !outcome.busy {
             outcome.problems.push(format!(
                 "hooks took {:.1} ms of {:.0} ms: more than {} %",
                 outcome.hooks_ms,
@@ -249,7 +268,11 @@ impl<'a> Stage<'a> {
             fs::create_dir_all(folder)?;
         }
         fs::create_dir_all(&self.project)?;
-        fs::write(self.project.join("README.md"), "# An example project\n")?;
+        for (file, text) in PROJECT {
+            let path = self.project.join(file);
+            fs::create_dir_all(path.parent().context("a file without a folder")?)?;
+            fs::write(path, text)?;
+        }
         for (path, text) in &self.plan.seed {
             let path = Path::new(path);
             fs::create_dir_all(path.parent().context("a seed without a folder")?)?;
@@ -422,6 +445,13 @@ impl<'a> Stage<'a> {
             thread::sleep(namespace::POLL);
         }
     }
+}
+
+/// More than two processes have been waiting for each processor, over the last minute.
+fn is_busy() -> bool {
+    let load = fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    load.is_some_and(|load| load > 2.0 * processors as f64)
 }
 
 /// Our own worker, by its command.
