@@ -79,13 +79,12 @@ fn guard(env: &BTreeMap<String, OsString>, home: &Path) -> Result<(), CommandErr
 #[must_use]
 pub fn program(exe: &Path, argv0: Option<&OsStr>, path: &OsStr, home: &Path, dirs: &Dirs) -> Program {
     let here = exe.parent().unwrap_or(Path::new("/"));
-    let ours = NAMES.map(|(name, is_hook)| (here.join(name), is_hook));
-    let ours =
-        || ours.iter().filter(|(file, is_hook)| if *is_hook { is_runnable(&file.to_string_lossy()) } else { true });
-    if !is_build_tree(exe) {
+    let both = NAMES.map(|(name, is_hook)| (here.join(name), is_hook));
+    let ours = || both.iter().filter(|(file, is_hook)| !is_hook || is_runnable(&file.to_string_lossy()));
+    // By another name the commands in the configs would not be known as ours.
+    let is_named = exe.file_name().is_some_and(|name| NAMES.iter().any(|(own, _)| name == *own));
+    if is_named && !is_build_tree(exe) {
         for (file, is_hook) in ours() {
-            // Named differently (a download, say): then the main program is what runs.
-            let file = if *is_hook || file.is_file() { file.as_path() } else { exe };
             if let Some(path) = stable(file, argv0, path, home) {
                 return Program { path, is_hook: *is_hook, copies: Vec::new() };
             }
@@ -334,6 +333,15 @@ mod tests {
         let tagged = tree.file("builds/x/release/sessionpipe", "");
         tree.file("builds/x/CACHEDIR.TAG", "");
         assert_eq!(tree.program(&tagged, &[]).copies.len(), 1);
+    }
+
+    #[test]
+    fn a_renamed_program_is_copied_under_its_own_name() {
+        let tree = Tree::new();
+        let exe = tree.file("home/.cargo/bin/sp", "");
+        let program = tree.program(&exe, &["home/.cargo/bin"]);
+        assert_eq!((program.path, program.is_hook), (tree.dirs().bin().join("sessionpipe"), false));
+        assert_eq!(program.copies, [(exe, tree.dirs().bin().join("sessionpipe"))]);
     }
 
     #[test]
