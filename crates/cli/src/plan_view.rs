@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use sessionpipe_core::host::Host;
 use sessionpipe_installer::{
-    Action, CopyPlan, FilePlan, FileReceipt, FileState, HarnessPlan, Outcome as FileOutcome, Plan, Receipt, apply,
+    Action, CopyPlan, FilePlan, FileReceipt, FileState, HarnessPlan, Outcome as FileOutcome, Plan, Receipt, Refusal,
+    apply,
 };
 
 pub use self::document::Document;
@@ -110,6 +111,10 @@ fn render(plan: &Plan, diffs: bool, host: &Host, out: &Out) -> String {
     for ((_, file), line) in files(plan).zip(lines.by_ref()) {
         let _ = writeln!(text, "{line}");
         match &file.state {
+            // Somebody else writes this file: here is what to give them.
+            FileState::Refused(Refusal::ReadOnly) if diffs => {
+                text.extend(file.paste.lines().map(|line| format!("    {line}\n")));
+            }
             FileState::Refused(refusal) => text.extend(refusal.place().map(|place| source_line(place, out))),
             _ if diffs && file.changes() => text.push_str(&out.diff(&file.diff(host))),
             _ => {}
@@ -151,14 +156,22 @@ fn beside(plan: &Plan, out: &Out) -> String {
     text
 }
 
+/// What a person can do about a file that is left alone.
+pub(crate) fn by_hand(refusal: &Refusal, harness: &str) -> String {
+    let mend = if refusal.place().is_some() { "mend the file, or " } else { "" };
+    format!("{mend}add the entries by hand: sessionpipe install --harness {harness} --print")
+}
+
 fn notices(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut notices = Vec::new();
     for harness in &plan.harnesses {
         notices.extend(harness.notices.iter().map(|notice| (harness.name, notice.clone())));
-        let refused = harness.files.iter().any(|file| matches!(file.state, FileState::Refused(_)));
-        if refused && plan.action == Action::Install {
-            let by_hand = format!("sessionpipe install --harness {} --print", harness.name);
-            notices.push((harness.name, format!("mend the file, or add the entries by hand: {by_hand}")));
+        let refusals = harness.files.iter().filter_map(|file| match &file.state {
+            FileState::Refused(refusal) => Some(refusal),
+            _ => None,
+        });
+        if let Some(refusal) = refusals.take(1).find(|_| plan.action == Action::Install) {
+            notices.push((harness.name, by_hand(refusal, harness.name)));
         }
     }
     notices

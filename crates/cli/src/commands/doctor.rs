@@ -22,6 +22,7 @@ use crate::error::{CommandError, Exit, Outcome, causes};
 use crate::health::{Health, Wired, health};
 use crate::latency::{Latency, measure};
 use crate::out::{Out, Role, bytes, cell, clean, count, span, thousands};
+use crate::plan_view::by_hand;
 use crate::registry;
 
 /// Find out why an agent is silent, and what to do.
@@ -209,7 +210,9 @@ fn files(health: &Health, install: &str, out: &Out) -> Vec<(State, Finding)> {
             WiredState::Wired if file.dead.is_empty() => continue,
             WiredState::Wired => (State::Silent, Level::Problem, install.to_owned()),
             WiredState::Gone { .. } => (State::Gone, Level::Problem, format!("close {product}, then: {install}")),
-            WiredState::Refused(_) => (State::Refused, Level::Problem, format!("mend the file, then: {install}")),
+            WiredState::Refused(refusal) => {
+                (State::Refused, Level::Problem, by_hand(refusal, health.adapter.harness().name))
+            }
             WiredState::Stale(_) if !file.dead.is_empty() => (State::Silent, Level::Problem, install.to_owned()),
             WiredState::Stale(_) | WiredState::Missing => (State::Stale, Level::Warning, install.to_owned()),
         };

@@ -170,6 +170,25 @@ fn a_refused_file_is_named_and_the_others_are_wired() {
 }
 
 #[test]
+fn for_a_read_only_file_the_entries_are_shown() {
+    let environment = TestEnvironment::with_agents();
+    let settings = environment.home().join(".claude/settings.json");
+    std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o444)).expect("a mode");
+    let before = environment.read(".claude/settings.json");
+    let said = environment.expect(1, &["install", "--yes"]);
+    assert!(
+        said.stdout.contains("refused: read-only (managed by your system configuration)\n    {\n"),
+        "{}",
+        said.stdout
+    );
+    let entry = format!("'{}/.cargo/bin/sessionpipe-hook' claude-code Stop", environment.home().display());
+    assert!(said.stdout.contains(&entry), "{}", said.stdout);
+    assert!(said.stdout.contains("! claude-code: add the entries by hand: sessionpipe install"), "{}", said.stdout);
+    assert_eq!((environment.read(".claude/settings.json"), environment.mode(&settings)), (before, 0o444));
+    assert!(environment.read(".codex/hooks.json").contains("codex Stop"));
+}
+
+#[test]
 fn the_diffs_that_are_shown_are_what_is_done() {
     if Command::new("patch").arg("--version").stdout(Stdio::null()).status().is_err() {
         assert!(std::env::var_os("CI").is_none(), "patch is missing");
