@@ -166,11 +166,13 @@ fn notices(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut notices = Vec::new();
     for harness in &plan.harnesses {
         notices.extend(harness.notices.iter().map(|notice| (harness.name, notice.clone())));
-        let refusals = harness.files.iter().filter_map(|file| match &file.state {
+        let mut refusals = harness.files.iter().filter_map(|file| match &file.state {
             FileState::Refused(refusal) => Some(refusal),
             _ => None,
         });
-        if let Some(refusal) = refusals.take(1).find(|_| plan.action == Action::Install) {
+        if plan.action == Action::Install
+            && let Some(refusal) = refusals.next()
+        {
             notices.push((harness.name, by_hand(refusal, harness.name)));
         }
     }
