@@ -63,8 +63,12 @@ fn features() -> anyhow::Result<()> {
 fn dist() -> anyhow::Result<()> {
     let package = ["--profile", "dist", "--package", "sessionpipe", "--bin"];
     cargo(&[&["build"], &package[..], &["sessionpipe"]].concat())?;
-    // Static: it starts without the dynamic linker. It needs neither name resolution nor other users' homes.
-    let flags: &[&str] = if cfg!(target_os = "linux") { &["--", "-C", "target-feature=+crt-static"] } else { &[] };
+    // Static, at a fixed address: it starts without the dynamic linker and relocates nothing. It needs neither name resolution nor other users' homes.
+    let flags: &[&str] = if cfg!(target_os = "linux") {
+        &["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
+    } else {
+        &[]
+    };
     cargo(&[&["rustc"], &package[..], &["sessionpipe-hook"], flags].concat())?;
     let folder = PathBuf::from(metadata()?["target_directory"].as_str().context("no target folder")?).join("dist");
     for program in ["sessionpipe", "sessionpipe-hook"] {
