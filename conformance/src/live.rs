@@ -55,7 +55,7 @@ pub struct Args {
     /// Keep the folder of each run
     #[arg(long)]
     keep: bool,
-    /// The sessionpipe to test (default: the workspace's own, built now for release, as its speed is judged)
+    /// The sessionpipe to test (default: the workspace's own as it is shipped, built now: its speed is judged)
     #[arg(long, value_name = "PATH")]
     bin: Option<PathBuf>,
     /// Another folder of harness files
@@ -101,9 +101,12 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
         let known: Vec<_> = versions.keys().map(String::as_str).collect();
         bail!("no harness is named {unknown}; there are {}", known.join(", "));
     }
+    if args.bin.is_none() {
+        progress("building …");
+    }
     let program = match &args.bin {
         Some(path) => Program::at(Some(path))?,
-        None => Program::built("release")?,
+        None => Program::shipped()?,
     };
     let bin = program.path();
     let chosen = |name: &&String| args.harnesses.is_empty() || args.harnesses.contains(name);

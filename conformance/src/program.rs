@@ -1,7 +1,6 @@
 //! The program under test: found or built, and called as a harness or a person would.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -22,24 +21,41 @@ impl Program {
             let path = path.canonicalize().with_context(|| format!("no program at {}", path.display()))?;
             return Ok(Self { path });
         }
-        let own = std::env::current_exe().context("this program has no path")?;
-        let profile = own.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("debug");
-        Self::built(if profile == "debug" { "dev" } else { profile })
-    }
-
-    /// The workspace's own, built now with that profile, in the target folder of this program.
-    pub fn built(profile: &str) -> Result<Self> {
-        let own = std::env::current_exe().context("this program has no path")?;
-        let target = own.parent().and_then(Path::parent).context("this program lies in no target folder")?;
-        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        build.args(["build", "--quiet", "--package", "sessionpipe", "--bins"]);
-        build.args(["--profile", profile]).arg("--target-dir").arg(target);
-        build.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
+        let (target, profile) = Self::target()?;
+        let mut build = Self::cargo(&target);
+        build.args(["build", "--quiet", "--package", "sessionpipe", "--bins", "--profile"]);
+        build.arg(if profile == "debug" { "dev" } else { &profile });
         if !build.status().context("cargo cannot be started")?.success() {
             bail!("sessionpipe does not build");
         }
-        let folder = if profile == "dev" { "debug" } else { profile };
-        Ok(Self { path: target.join(folder).join("sessionpipe") })
+        Ok(Self { path: target.join(profile).join("sessionpipe") })
+    }
+
+    /// The workspace's own as it is given to people, built now.
+    pub fn shipped() -> Result<Self> {
+        let (target, _) = Self::target()?;
+        let mut build = Self::cargo(&target);
+        build.args(["run", "--quiet", "--package", "xtask", "--", "dist"]).stdout(Stdio::null());
+        if !build.status().context("cargo cannot be started")?.success() {
+            bail!("sessionpipe does not build");
+        }
+        Ok(Self { path: target.join("dist/sessionpipe") })
+    }
+
+    /// The target folder that this program lies in, and its profile's folder there.
+    fn target() -> Result<(PathBuf, String)> {
+        let own = std::env::current_exe().context("this program has no path")?;
+        let folder = own.parent().context("this program has no folder")?;
+        let target = folder.parent().context("this program lies in no target folder")?;
+        let profile = folder.file_name().context("this program lies in no target folder")?;
+        Ok((target.to_owned(), profile.to_string_lossy().into_owned()))
+    }
+
+    /// Cargo in the workspace, building into that folder.
+    fn cargo(target: &Path) -> Command {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).env("CARGO_TARGET_DIR", target);
+        cargo
     }
 
     /// Where it lies.

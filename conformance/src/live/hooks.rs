@@ -2,11 +2,11 @@
 //!
 //! A hook leaves its call in the spool, as one file, until the worker has taken it. The lab links each file into a folder of
 //! its own as soon as the system announces it, so the run goes on as it would without the lab. Afterwards each call is
-//! made again, the same command of the same config through the same shell with the same payload and environment, while
-//! nothing else runs: that gives its time from spawn to exit without a tracer or a shim that would stand in its way.
+//! made again, the same command of the same config with the same payload and environment, while nothing else runs: that
+//! gives its time from spawn to exit without a tracer or a shim that would stand in its way. The shell that a harness puts
+//! before every hook, whosever it is, is left out.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::mem::MaybeUninit;
@@ -142,6 +142,18 @@ pub enum Started {
     Argv(Vec<String>),
 }
 
+impl Started {
+    /// The program and its arguments. A line that is more than one command needs the shell.
+    fn words(&self) -> Vec<String> {
+        match self {
+            Self::Argv(words) => words.clone(),
+            Self::Shell(line) => shlex::split(line)
+                .filter(|words| owned_argv(words).is_some())
+                .unwrap_or_else(|| vec!["/bin/sh".to_owned(), "-c".to_owned(), line.clone()]),
+        }
+    }
+}
+
 /// Every command of ours in a config: harness, event and how it is started.
 #[must_use]
 pub fn commands(config: &Value) -> Vec<(String, String, Started)> {
@@ -211,20 +223,14 @@ fn time(
         .iter()
         .find_map(|(harness, event, started)| (*harness == header.harness && *event == header.event).then_some(started))
         .with_context(|| format!("no config calls us for {}", header.event))?;
-    let mut command = match started {
-        Started::Shell(line) => {
-            let mut command = Command::new("/bin/sh");
-            command.arg("-c").arg(line);
-            command
-        }
-        Started::Argv(words) => {
-            let (program, rest) = words.split_first().context("an empty command")?;
-            let mut command = Command::new(program);
-            command.args(rest).arg(OsString::from(String::from_utf8_lossy(&call.payload).into_owned()));
-            command
-        }
-    };
+    let mut words = started.words();
     let on_stdin = matches!(started, Started::Shell(_));
+    if !on_stdin {
+        words.push(String::from_utf8_lossy(&call.payload).into_owned());
+    }
+    let (program, rest) = words.split_first().context("an empty command")?;
+    let mut command = Command::new(program);
+    command.args(rest);
     command
         .env_clear()
         .envs(env.iter().map(|(name, value)| (name, value)))
@@ -268,6 +274,14 @@ mod tests {
             found,
             [("some-agent".to_owned(), "Stop".to_owned(), true), ("some-agent".to_owned(), "notify".to_owned(), false)]
         );
+    }
+
+    #[test]
+    fn only_a_line_of_several_commands_needs_the_shell() {
+        let words = |line: &str| Started::Shell(line.to_owned()).words();
+        assert_eq!(words("'/b b/sessionpipe-hook' some-agent Stop"), ["/b b/sessionpipe-hook", "some-agent", "Stop"]);
+        let guarded = "[ -x '/b/sessionpipe-hook' ] && '/b/sessionpipe-hook' some-agent Stop; exit 0";
+        assert_eq!(words(guarded), ["/bin/sh", "-c", guarded]);
     }
 
     #[test]

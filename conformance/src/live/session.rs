@@ -229,7 +229,7 @@ impl<'a> Stage<'a> {
             .collect();
         // One that the worker took before it could be kept costs as much as the others.
         let missed = calls.seen as f64 / calls.kept.len().max(1) as f64;
-        let (again, enough) = (self.plan.run.join("again"), with.wall.mul_f64(SHARE));
+        let (again, enough) = (self.plan.run.join("again"), with.wall.mul_f64(SHARE / 2.0));
         let time = hooks::time_all(&calls.kept, &commands, &self.plan.env, &again, enough)?;
         outcome.hooks_ms = ms(time) * missed.max(1.0);
         outcome.busy = is_busy();
