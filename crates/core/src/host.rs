@@ -48,6 +48,14 @@ pub fn tilde(home: &Path, path: &Path) -> String {
     }
 }
 
+/// Whether a home may be touched. With `SESSIONPIPE_TEST=1` only one under the temporary folder may: no test reaches a
+/// real one, whatever it forgets to set.
+#[must_use]
+pub fn may_touch(home: &Path, var: impl Fn(&str) -> Option<OsString>) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    var("SESSIONPIPE_TEST").is_none_or(|value| value != "1") || real(home).starts_with(real(&std::env::temp_dir()))
+}
+
 /// Our own folders. 0700 each, files in them 0600.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dirs {
@@ -162,6 +170,16 @@ mod tests {
         let dirs = dirs(&[("SESSIONPIPE_HOME", "/sp"), ("XDG_STATE_HOME", "/s")]);
         assert_eq!((dirs.state.as_path(), dirs.config.as_path()), (Path::new("/sp/state"), Path::new("/sp/config")));
         assert!(dirs.redirected);
+    }
+
+    #[test]
+    fn tests_never_reach_a_real_home() {
+        let set = |value: &'static str| move |_: &str| Some(OsString::from(value));
+        assert!(may_touch(&std::env::temp_dir().join("x"), set("0")));
+        assert!(may_touch(&std::env::temp_dir(), set("1")));
+        assert!(!may_touch(Path::new("/home/dev"), set("1")));
+        assert!(may_touch(Path::new("/home/dev"), set("0")));
+        assert!(may_touch(Path::new("/home/dev"), |_| None));
     }
 
     #[test]

@@ -38,7 +38,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use sessionpipe_core::command::{PREVIOUS_NOTIFY, owned_argv};
 use sessionpipe_core::harness::{Borrower, Harness, Mark};
-use sessionpipe_core::host::Dirs;
+use sessionpipe_core::host::{Dirs, may_touch};
 use sessionpipe_core::job::{FORMAT, Header};
 use sessionpipe_core::payload::{self, Scanner};
 
@@ -77,8 +77,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, harnesses: &[&'static Harne
 
     let is_ours = platform::var(WORKER_VAR).is_some();
     // Where there is neither a home nor a variable there is no place to write: never a made-up one.
-    let dirs = Some(Dirs::new(platform::var, &platform::home().unwrap_or_default()));
-    let dirs = dirs.filter(|dirs| !is_ours && dirs.state.is_absolute());
+    let home = platform::home().unwrap_or_default();
+    let dirs = Some(Dirs::new(platform::var, &home));
+    let dirs = dirs.filter(|dirs| !is_ours && dirs.state.is_absolute() && may_touch(&home, platform::var));
     // Before the payload is waited for: it is usually on its way.
     let spool = dirs.as_ref().map(Spool::open);
     let mut header = Header {
