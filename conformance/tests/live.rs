@@ -1,4 +1,4 @@
-//! The live lab leaves no process behind, whatever ends it. A shell script stands for the harness, so that neither npm's
+//! The live lab leaves no process behind, whatever ends it, and says what it lacks. A shell script stands for the harness, so that neither npm's
 //! registry nor a real program is needed.
 
 #![allow(
@@ -96,4 +96,19 @@ fn nothing_is_left_after_an_interrupt() {
 #[test]
 fn nothing_is_left_after_the_lab_was_killed() {
     leaves_nothing_after("-KILL");
+}
+
+#[test]
+fn what_is_missing_is_said_and_fails_only_the_machine_that_guards_the_project() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (ci, passes) in [("", true), ("true", false)] {
+        let lab = Command::new(env!("CARGO_BIN_EXE_sessionpipe-conformance"))
+            .args(["live", "--bin", "/bin/true"])
+            .env("PATH", folder.path())
+            .env("CI", ci)
+            .output()
+            .expect("the lab");
+        assert_eq!(String::from_utf8_lossy(&lab.stdout), "The live lab cannot run here: node is needed.\n");
+        assert_eq!(lab.status.success(), passes, "CI={ci}");
+    }
 }
