@@ -1,0 +1,135 @@
+//! What every adapter of the registry must bring along.
+
+// A test reads and writes its own files.
+#![allow(clippy::disallowed_methods)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sessionpipe_core::adapter::Adapter;
+use sessionpipe_core::testing::{self, Fixture};
+use sessionpipe_installer::{HarnessInput, apply, plan_install, plan_uninstall};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn each(check: impl Fn(&dyn Adapter, &str)) {
+    let adapters = sessionpipe::registry::adapters();
+    assert!(!adapters.is_empty());
+    for adapter in adapters {
+        check(adapter, adapter.harness().name);
+    }
+}
+
+#[test]
+fn the_constants_and_the_adapters_are_the_same_harnesses() {
+    let constants: Vec<_> = sessionpipe::registry::HARNESSES.iter().map(|harness| harness.name).collect();
+    let adapters: Vec<_> = sessionpipe::registry::adapters().iter().map(|a| a.harness().name).collect();
+    assert_eq!(constants, adapters);
+}
+
+#[test]
+fn every_adapter_has_fixtures_and_scenarios() {
+    each(|_, name| {
+        let fixtures = Fixture::load(&repository().join("conformance/harness").join(name));
+        assert!(fixtures.iter().any(|fixture| fixture.input.is_some()), "{name} has no fixture of a single call");
+        assert!(fixtures.iter().any(|fixture| fixture.inputs.len() > 1), "{name} has no scenario");
+    });
+}
+
+#[test]
+fn every_registered_event_has_a_fixture() {
+    each(|adapter, name| {
+        let fixtures = Fixture::load(&repository().join("conformance/harness").join(name));
+        let calls = |event: &str| {
+            fixtures
+                .iter()
+                .flat_map(|f| f.input.iter().chain(&f.inputs))
+                .any(|i| i.argv.get(1).is_some_and(|e| e == event))
+        };
+        let newest = semver::Version::new(u64::MAX, 0, 0);
+        let missing: Vec<_> = adapter.harness().wired(Some(&newest)).map(|e| e.name).filter(|e| !calls(e)).collect();
+        assert!(missing.is_empty(), "{name}: no fixture for {missing:?}");
+    });
+}
+
+#[test]
+fn every_borrower_is_answered() {
+    each(|adapter, name| {
+        let harness = adapter.harness();
+        for reply in harness.replies {
+            let known = reply.caller == name || harness.borrowers.iter().any(|b| b.name == reply.caller);
+            assert!(known, "{name}: a reply to {}, who is not known", reply.caller);
+            assert!(!reply.stdout.contains('\n'), "{name}: {reply:?}");
+        }
+    });
+}
+
+#[test]
+fn every_native_event_stands_in_the_crates_documentation() {
+    each(|adapter, name| {
+        let path = repository().join(format!("crates/adapter-{name}/src/lib.rs"));
+        let text = fs::read_to_string(&path).expect("the crate's lib.rs");
+        for event in adapter.harness().events {
+            assert!(text.contains(&format!("//! | `{}` |", event.name)), "{name}: no row for {}", event.name);
+        }
+    });
+}
+
+#[test]
+fn every_adapter_has_an_install_case_and_its_way_back() {
+    each(|adapter, name| {
+        let cases = repository().join("conformance/install").join(name);
+        let cases = fs::read_dir(&cases).unwrap_or_else(|e| panic!("{name} has no install case: {e}"));
+        for case in cases {
+            let case = case.expect("a case").path();
+            let home = tempfile::tempdir().expect("a temporary folder");
+            copy(&case.join("in"), home.path());
+            let host = testing::host(home.path());
+            let found = adapter.found(&host).unwrap_or_else(|| panic!("{} is not found", case.display()));
+            let before = files(home.path());
+            assert_eq!(before, files(&case.join("in")));
+
+            let plan = plan_install(&host, &[HarnessInput { adapter, found: found.clone() }]).expect("a plan");
+            assert!(apply(&host, &plan).expect("applied").is_complete());
+            let mut after = files(home.path());
+            after.retain(|path, _| !path.starts_with(".local"));
+            assert_eq!(after, files(&case.join("out")), "{}", case.display());
+
+            let again = plan_install(&host, &[HarnessInput { adapter, found }]).expect("a plan");
+            assert!(again.is_noop(), "{}: a second install changes something", case.display());
+
+            let plan = plan_uninstall(&host, &[adapter]).expect("a plan");
+            assert!(apply(&host, &plan).expect("applied").is_complete());
+            assert_eq!(files(home.path()), before, "{}: uninstall does not lead back", case.display());
+        }
+    });
+}
+
+/// Every file below a folder, by its path from there.
+fn files(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(root).expect("below").to_owned();
+                found.insert(name, String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned());
+            }
+        }
+    }
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    for (path, text) in files(from) {
+        let path = to.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+}
