@@ -51,7 +51,7 @@ use crate::wake;
 /// Set for the worker and all that it starts: a hook below it was caused by ourselves, and its event is dropped.
 pub const WORKER_VAR: &str = "SESSIONPIPE_WORKER";
 
-/// Set for the program that stood in Codex's `notify` before us: should that call us again, it is not started again.
+/// Set for the program that stood in a harness's config before us: should that call us again, it is not started again.
 pub const PREVIOUS_VAR: &str = "SESSIONPIPE_PREVIOUS_NOTIFY";
 
 /// How long a hook waits for its payload, in total. Harnesses that keep the pipe open without a word exist.
