@@ -102,6 +102,12 @@ fn absolute(path: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(path))).filter(|path| path.is_absolute())
 }
 
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) an error; without this it ends the process.
+pub fn outlive_file_size_limit() {
+    // SAFETY: to ignore a signal runs nothing.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Starts a program that has nothing of ours but the environment: its own session, null stdio, no descriptors, default
 /// signals. Nobody waits for it. `name` is looked up in PATH unless it holds a slash; `add` is added to the environment.
 ///
@@ -160,7 +166,7 @@ impl SpawnAttributes {
         }
     }
 
-    /// Its own session, no signal blocked, and SIGPIPE as programs expect it (Rust ignores it).
+    /// Its own session, no signal blocked, and those as programs expect them that Rust and the hook ignore.
     fn detach(&mut self) -> io::Result<()> {
         #[cfg(not(target_vendor = "apple"))]
         let own = libc::POSIX_SPAWN_SETSID;
@@ -174,6 +180,7 @@ impl SpawnAttributes {
             libc::sigemptyset(signals.as_mut_ptr());
             ok(libc::posix_spawnattr_setsigmask(&raw mut self.0, signals.as_ptr()))?;
             libc::sigaddset(signals.as_mut_ptr(), libc::SIGPIPE);
+            libc::sigaddset(signals.as_mut_ptr(), libc::SIGXFSZ);
             ok(libc::posix_spawnattr_setsigdefault(&raw mut self.0, signals.as_ptr()))?;
             ok(libc::posix_spawnattr_setflags(&raw mut self.0, flags))
         }

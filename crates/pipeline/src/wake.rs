@@ -9,13 +9,15 @@
 //! - A hook that still found a reader wrote its job before the listener closed: the last scan finds it.
 //! - A hook that found none starts a worker, which waits up to [`LOCK_WAIT`] for the lock, or sees that another one has
 //!   begun to listen meanwhile (and so has yet to scan), wakes that, and exits.
+//! - Should it have waited in vain, the old worker finds the job: it looks into the spool again after letting go of the
+//!   lock.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use sessionpipe_core::host::Dirs;
 
@@ -75,6 +77,7 @@ impl Listener {
             }
             Err(error) => return Err(error.into()),
         };
+        rustix::fs::fchmod(&reader, FILE_MODE)?;
         let writer = open(OFlags::WRONLY)?;
         Ok(Self { reader, _writer: writer })
     }
@@ -126,7 +129,7 @@ fn make_fifo(path: &std::path::Path) -> rustix::io::Result<()> {
 /// The one worker of a state folder holds this; the system frees it when the process dies.
 #[derive(Debug)]
 pub struct Lock {
-    _file: OwnedFd,
+    file: OwnedFd,
 }
 
 impl Lock {
@@ -143,7 +146,16 @@ impl Lock {
             }
             std::thread::sleep(LOCK_TRY);
         }
-        Ok(Some(Self { _file: file }))
+        Ok(Some(Self { file }))
+    }
+
+    /// Whether the locked file is still the one in the state folder: who deletes or moves that folder leaves us with a lock
+    /// that nobody else asks for.
+    #[must_use]
+    pub fn is_in_place(&self, dirs: &Dirs) -> bool {
+        let id = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+        let there = rustix::fs::statat(CWD, dirs.worker_lock(), AtFlags::SYMLINK_NOFOLLOW).map(id);
+        there.is_ok_and(|there| rustix::fs::fstat(&self.file).map(id) == Ok(there))
     }
 
     /// Takes the lock if it is free at this moment.
@@ -152,12 +164,15 @@ impl Lock {
     /// When the lock file cannot be opened or locked.
     pub fn try_take(dirs: &Dirs) -> io::Result<Option<Self>> {
         let file = Self::file(dirs)?;
-        Ok(try_lock(&file)?.then_some(Self { _file: file }))
+        Ok(try_lock(&file)?.then_some(Self { file }))
     }
 
     fn file(dirs: &Dirs) -> io::Result<OwnedFd> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(CWD, dirs.worker_lock(), flags, FILE_MODE)?)
+        let file = rustix::fs::openat(CWD, dirs.worker_lock(), flags, FILE_MODE)?;
+        // It may have been made wider.
+        rustix::fs::fchmod(&file, FILE_MODE)?;
+        Ok(file)
     }
 }
 
@@ -229,6 +244,20 @@ mod tests {
         let listener = Listener::open(&dirs).expect("listens");
         assert!(!starts(&dirs));
         assert!(listener.wait(LONG).expect("waits"));
+    }
+
+    #[test]
+    fn files_that_are_too_wide_are_narrowed() {
+        let (_home, dirs) = place();
+        drop((Lock::take(&dirs).expect("locks"), Listener::open(&dirs).expect("listens")));
+        for path in [dirs.worker_lock(), dirs.worker_fifo()] {
+            rustix::fs::chmod(&path, Mode::from_raw_mode(0o666)).expect("ours");
+        }
+        drop((Lock::take(&dirs).expect("locks"), Listener::open(&dirs).expect("listens")));
+        for path in [dirs.worker_lock(), dirs.worker_fifo()] {
+            let mode = rustix::fs::stat(&path).expect("there").st_mode & 0o777;
+            assert_eq!(mode, 0o600, "{}", path.display());
+        }
     }
 
     #[test]

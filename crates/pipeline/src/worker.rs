@@ -19,6 +19,7 @@ use signal_hook::consts::SIGTERM;
 
 use crate::losses;
 use crate::outbox::{OpenProcess, Outbox, OutboxError, Reader};
+use crate::platform;
 use crate::spool::{JobId, OpenError, Spool};
 use crate::take::{Context, Taken, Taker};
 use crate::wake::{self, Listener, Lock};
@@ -31,7 +32,7 @@ pub const IDLE: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_secs(5);
 
 /// How often the outbox is kept within its bounds, and the spool and the marks of done jobs are cleaned.
-const HOUSEKEEPING_MS: i64 = 60_000;
+const HOUSEKEEPING_MS: u64 = 60_000;
 
 /// So many steps of pruning at one time: the rest is for the next.
 const PRUNE_STEPS: usize = 16;
@@ -59,6 +60,8 @@ pub enum Exit {
     Stopped,
     /// A newer program has written a job, or the outbox: its own worker goes on.
     Outdated,
+    /// The state folder was deleted or moved: what is at its place now has a worker of its own.
+    Displaced,
 }
 
 /// Why a worker or a flush cannot run.
@@ -102,6 +105,7 @@ struct Watch {
 /// wait, and it is tried again.
 pub fn run(context: &Context<'_>) -> Result<Exit, WorkerError> {
     let stop = Stop::on_sigterm()?;
+    platform::outlive_file_size_limit();
     std::env::set_current_dir("/")?;
     serve(context, IDLE, &stop, &mut |_| ())
 }
@@ -125,22 +129,34 @@ pub(crate) fn serve(
 ) -> Result<Exit, WorkerError> {
     let dirs = &context.host.dirs;
     let spool = Spool::open(dirs)?;
-    let Some(lock) = Lock::take(dirs)? else { return Ok(Exit::Occupied) };
+    let Some(mut lock) = Lock::take(dirs)? else { return Ok(Exit::Occupied) };
     let mut worker = Worker::new(context, spool);
+    let mut looked_again = None;
     loop {
         let listener = Listener::open(dirs)?;
         stop.wake_through_fifo(dirs)?;
-        let exit = worker.listen(&listener, idle, stop)?;
+        let exit = worker.listen(&lock, &listener, idle, stop)?;
         at(Step::Closing);
         listener.close();
         at(Step::Closed);
-        if exit != Exit::Outdated && worker.round().is_ok() && exit == Exit::Idle && worker.watch != Watch::default() {
+        if matches!(exit, Exit::Outdated | Exit::Displaced) {
+            return Ok(exit);
+        }
+        if worker.round().is_ok() && exit == Exit::Idle && worker.watch != Watch::default() {
             // The last scan found the beginning of a turn.
             continue;
         }
         at(Step::Scanned);
         drop(lock);
-        return Ok(exit);
+        // A worker that was started meanwhile may have waited in vain for a round as long as that of a slow disk.
+        if exit != Exit::Idle || worker.spool.list()?.is_empty() || looked_again == Some(worker.taken) {
+            return Ok(exit);
+        }
+        looked_again = Some(worker.taken);
+        match Lock::try_take(dirs)? {
+            Some(again) => lock = again,
+            None => return Ok(exit),
+        }
     }
 }
 
@@ -232,7 +248,8 @@ pub(crate) struct Worker<'a> {
     /// Jobs taken in all.
     taken: usize,
     retry: Option<Retry>,
-    housekeeping_ms: i64,
+    /// When it last did its housekeeping.
+    housekept_ms: Option<i64>,
     /// Losses of hooks that are taken from their counters and not yet in the outbox.
     losses: Vec<(losses::Reason, u64)>,
 }
@@ -245,6 +262,14 @@ struct Retry {
     failures: u32,
 }
 
+impl Retry {
+    /// How long there is to wait; nothing when the clock was set back meanwhile.
+    fn left_ms(self, now_ms: i64) -> i64 {
+        let left = self.at_ms - now_ms;
+        if left > self.wait_ms { 0 } else { left.max(0) }
+    }
+}
+
 impl<'a> Worker<'a> {
     pub(crate) fn new(context: &'a Context<'a>, spool: Spool) -> Self {
         Self {
@@ -255,15 +280,24 @@ impl<'a> Worker<'a> {
             watch: Watch::default(),
             taken: 0,
             retry: None,
-            housekeeping_ms: i64::MIN,
+            housekept_ms: None,
             losses: Vec::new(),
         }
     }
 
     /// Takes and ticks until there is nothing to do.
-    fn listen(&mut self, listener: &Listener, idle: Duration, stop: &Stop) -> Result<Exit, WorkerError> {
+    fn listen(
+        &mut self,
+        lock: &Lock,
+        listener: &Listener,
+        idle: Duration,
+        stop: &Stop,
+    ) -> Result<Exit, WorkerError> {
         let mut idle_since = Instant::now();
         loop {
+            if !lock.is_in_place(&self.context.host.dirs) {
+                return Ok(Exit::Displaced);
+            }
             let before = self.taken;
             match self.round() {
                 Ok(Taken { newer: true, .. }) | Err(OutboxError::Newer { .. }) => return Ok(Exit::Outdated),
@@ -272,7 +306,9 @@ impl<'a> Worker<'a> {
             if stop.is_asked() {
                 return Ok(Exit::Stopped);
             }
-            if self.taken > before || self.watch != Watch::default() {
+            // Jobs that cannot be stored yet are tried again, though no hook comes any more.
+            let retries = self.retry.is_some() && self.spool.list().is_ok_and(|jobs| !jobs.is_empty());
+            if self.taken > before || retries || self.watch != Watch::default() {
                 idle_since = Instant::now();
             }
             let left = idle.saturating_sub(idle_since.elapsed());
@@ -302,7 +338,7 @@ impl<'a> Worker<'a> {
     /// How long to wait for a hook.
     fn pause(&self) -> Duration {
         match self.retry {
-            Some(retry) => ms(retry.at_ms - self.context.clock.now_ms()),
+            Some(retry) => ms(retry.left_ms(self.context.clock.now_ms())),
             None if self.watch.lost => ms(LOST_GRACE_MS),
             None if self.watch.turns => TICK,
             None => Duration::MAX,
@@ -312,7 +348,7 @@ impl<'a> Worker<'a> {
     /// One round: the spool first, so that a process that is gone has had its last word; then time passes.
     pub(crate) fn round(&mut self) -> Result<Taken, OutboxError> {
         let now_ms = self.context.clock.now_ms();
-        if self.retry.is_some_and(|retry| now_ms < retry.at_ms) {
+        if self.retry.is_some_and(|retry| retry.left_ms(now_ms) > 0) {
             return Ok(Taken::default());
         }
         let mut result = self.work(now_ms);
@@ -349,8 +385,9 @@ impl<'a> Worker<'a> {
             return Ok(taken);
         }
         self.watch = tick(self.context, &mut self.taker, outbox)?;
-        if now_ms >= self.housekeeping_ms || self.retry.is_some() {
-            self.housekeeping_ms = now_ms + HOUSEKEEPING_MS;
+        let is_due = self.housekept_ms.is_none_or(|last| now_ms.abs_diff(last) >= HOUSEKEEPING_MS);
+        if is_due || self.retry.is_some() {
+            self.housekept_ms = Some(now_ms);
             if self.losses.is_empty() {
                 // Not being able to read the counters is no reason not to work.
                 self.losses.extend(losses::take(&self.context.host.dirs).unwrap_or_default().iter());

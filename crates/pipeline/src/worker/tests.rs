@@ -228,6 +228,107 @@ fn one_worker_per_folder() {
     });
 }
 
+#[test]
+fn a_job_whose_worker_gave_up_waiting_is_not_stranded() {
+    let place = Place::new();
+    place.job("SessionStart", &session("a"));
+    place.with(|context| {
+        let mut hook = |step| {
+            if step == Step::Scanned && place.lines().len() == 1 {
+                // Its hook found nobody listening; the worker that it started waited for the lock, and is gone.
+                place.job("SessionEnd", &session("a"));
+            }
+        };
+        assert_eq!(serve(context, Duration::ZERO, &Stop::default(), &mut hook).expect("it ends"), Exit::Idle);
+    });
+    assert_eq!(place.lines(), ["a/0 session.started", "a/1 session.ended"]);
+    assert_eq!(place.spool().list().expect("jobs"), []);
+}
+
+#[test]
+fn a_job_that_cannot_be_deleted_keeps_no_worker() {
+    let place = Place::new();
+    let job = place.job("SessionStart", &session("a"));
+    // A folder of the job's name: it can be neither read nor deleted as a file.
+    let file = place.host.dirs.spool().join(format!("{job}.job"));
+    std::fs::remove_file(&file).expect("a job");
+    std::fs::create_dir(&file).expect("a folder");
+    place.with(|context| {
+        let exit = serve(context, Duration::ZERO, &Stop::default(), &mut |_| ()).expect("it ends");
+        assert_eq!(exit, Exit::Idle);
+    });
+    assert_eq!(place.reader().quarantine().expect("readable").len(), 1);
+}
+
+/// A clock that goes on at each look, and at the twentieth somebody mends the outbox.
+struct Mending<'a> {
+    looks: std::cell::Cell<i64>,
+    obstacle: &'a std::path::Path,
+}
+
+impl crate::take::Clock for Mending<'_> {
+    fn now_ms(&self) -> i64 {
+        self.looks.set(self.looks.get() + 1);
+        if self.looks.get() == 20 {
+            std::fs::remove_dir(self.obstacle).expect("it is there");
+        }
+        START_MS + self.looks.get() * 200
+    }
+}
+
+#[test]
+fn a_worker_stays_while_jobs_cannot_be_stored() {
+    let place = Place::new();
+    place.job("SessionStart", &session("a"));
+    let outbox = place.host.dirs.outbox();
+    std::fs::create_dir(&outbox).expect("a folder where the file should be");
+    let clock = Mending { looks: std::cell::Cell::new(0), obstacle: &outbox };
+    place.with(|context| {
+        let context = Context {
+            clock: &clock,
+            alive: &|_| true,
+            ..Context::new(context.host, context.adapters, None, &|_| false)
+        };
+        let exit = serve(&context, Duration::from_millis(5), &Stop::default(), &mut |_| ()).expect("it ends");
+        assert_eq!(exit, Exit::Idle);
+    });
+    assert_eq!(place.lines(), ["a/0 session.started"]);
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_delay_the_next_try() {
+    let place = Place::new();
+    let job = place.job("SessionStart", &session("a"));
+    let outbox = place.host.dirs.outbox();
+    std::fs::create_dir(&outbox).expect("a folder where the file should be");
+    rounds(&place, |worker| {
+        assert!(worker.round().is_err());
+        std::fs::remove_dir(&outbox).expect("it is there");
+        assert_eq!(round(worker).jobs, 0, "too early");
+        assert_eq!(place.spool().list().expect("jobs"), [job]);
+        place.clock.advance(-3_600_000);
+        assert_eq!(worker.pause(), Duration::ZERO);
+        assert_eq!(round(worker).jobs, 1);
+    });
+}
+
+#[test]
+fn a_worker_whose_state_folder_was_moved_away_leaves_the_new_one_alone() {
+    let place = Place::new();
+    working(&place, "a");
+    place.with(|context| {
+        let mut is_there = true;
+        let mut at = |step| {
+            if step == Step::Closing && std::mem::take(&mut is_there) {
+                std::fs::rename(&place.host.dirs.state, place.path("moved")).expect("a folder");
+                place.job("Stop", &session("a"));
+            }
+        };
+        assert_eq!(serve(context, Duration::ZERO, &Stop::default(), &mut at).expect("it ends"), Exit::Displaced);
+    });
+    assert_eq!(place.spool().list().expect("jobs").len(), 1, "for the worker of the new one");
+}
+
 /// A job that comes at any step of a worker's end is taken: by its last scan, or by the worker that the hook starts.
 #[test]
 fn a_job_written_while_the_worker_stops_is_not_stranded() {
@@ -246,8 +347,9 @@ fn a_job_written_while_the_worker_stops_is_not_stranded() {
                 })
             });
             place.with(|context| {
+                let mut comes = true;
                 let mut hook = |step| {
-                    if step == at {
+                    if step == at && std::mem::take(&mut comes) {
                         place.job("SessionEnd", &session("a"));
                         wake::wake(&place.host.dirs, || start.send(()).expect("somebody waits"));
                     }
