@@ -131,6 +131,9 @@ fn open(dirs: &Dirs) -> io::Result<SharedCounters> {
     if !ours {
         return Err(io::ErrorKind::InvalidData.into());
     }
+    if Mode::from_raw_mode(stat.st_mode) != FILE_MODE {
+        rustix::fs::fchmod(&file, FILE_MODE)?;
+    }
     SharedCounters::map(&file, LEN)
 }
 
@@ -178,7 +181,9 @@ mod tests {
         preallocate(&dirs);
         let file = std::fs::metadata(dirs.losses()).expect("a file");
         assert_eq!((file.len(), file.mode() & 0o777), (LEN as u64, 0o600));
+        rustix::fs::chmod(dirs.losses(), Mode::from_raw_mode(0o666)).expect("ours");
         count(&dirs, Reason::NoPermission);
+        assert_eq!(std::fs::metadata(dirs.losses()).expect("a file").mode() & 0o777, 0o600, "also when it was wider");
         preallocate(&dirs);
         assert_eq!(read(&dirs).expect("reads").iter().collect::<Vec<_>>(), [(Reason::NoPermission, 1)]);
     }
