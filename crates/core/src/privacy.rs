@@ -1,8 +1,9 @@
 //! What may leave: [`secrets`] removed and lengths [bounded](bound()) before anything is stored, then [`filter()`] to a
 //! sink's tier.
 //!
-//! The order is `secrets::redact` → `bound` → outbox → `filter`: a secret that is cut in two would not be recognised
-//! any more, so redaction comes before truncation.
+//! The order is [`seal`] → outbox → `filter`.
+
+use crate::event::Event;
 
 pub mod bound;
 pub mod filter;
@@ -11,3 +12,10 @@ pub mod table;
 
 pub use bound::bound;
 pub use filter::filter;
+
+/// What every event goes through before it is stored: `secrets@1`, then the lengths. A secret that is cut in two would
+/// not be recognised any more, so redaction comes before truncation.
+pub fn seal(event: &mut Event) {
+    secrets::redact(event);
+    bound(event);
+}

@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, SessionFile};
-use crate::event::Event;
 use crate::host::{Dirs, Host, Program};
 use crate::job::{FORMAT, Header, Hook, Process};
 use crate::tracker::{Moment, SessionState};
@@ -261,7 +260,7 @@ pub fn host(home: &Path) -> Host {
 /// The time of [`host`]: 2026-11-30T09:00:00Z.
 pub const NOW_MS: i64 = 1_796_029_200_000;
 
-/// Runs every fixture below a folder against one adapter, in process: map, track, redact.
+/// Runs every fixture below a folder against one adapter, in process: map, track, redact, bound.
 ///
 /// # Panics
 /// With all differences, or when there is no fixture.
@@ -345,16 +344,11 @@ fn play(adapter: &'static dyn Adapter, fixture: &Fixture, home: &Path) -> (Vec<S
         for (index, draft) in drafts.into_iter().enumerate() {
             let block = state.block(home, None);
             let mut event = state.event(draft, &hook.caller, block, &[&nth.to_string(), &index.to_string()]);
-            seal(&mut event);
+            privacy::seal(&mut event);
             events.push(serde_json::to_value(&event).expect("an event is JSON"));
         }
     }
     (stdout, events)
-}
-
-/// What every event goes through before it is stored.
-fn seal(event: &mut Event) {
-    privacy::secrets::redact(event);
 }
 
 #[cfg(test)]

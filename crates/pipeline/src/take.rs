@@ -15,7 +15,7 @@ use sessionpipe_core::host::Host;
 use sessionpipe_core::ids;
 use sessionpipe_core::job::{Header, Hook, Process};
 use sessionpipe_core::payload::{self, Payload};
-use sessionpipe_core::privacy::{bound, secrets};
+use sessionpipe_core::privacy::seal;
 use sessionpipe_core::seen::{Mapped, Seen, StartSource};
 use sessionpipe_core::tracker::{Draft, Moment, SessionState};
 
@@ -485,8 +485,7 @@ impl Loaded {
             let at_ms = draft.at_ms;
             let identity = [harness, &state.id, source, &index.to_string()];
             let mut event = state.event(draft, harness, block.clone(), &identity);
-            secrets::redact(&mut event);
-            bound(&mut event);
+            seal(&mut event);
             event.session.seq = self.next_seq;
             if batch.append(&event, at_ms)? {
                 self.next_seq += 1;
