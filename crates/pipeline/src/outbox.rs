@@ -47,7 +47,7 @@ pub struct Tracked {
 pub enum Loss {
     /// An event was dropped for its age or for the size of the outbox.
     Pruned,
-    /// A quarantined payload was dropped because there were too many.
+    /// A quarantined payload was dropped for its age, or because there were too many.
     Quarantine,
     /// The outbox was damaged: it was moved aside and a new one started.
     DamagedOutbox,
@@ -64,7 +64,7 @@ impl Loss {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pruned => "pruned",
-            Self::Quarantine => "quarantine full",
+            Self::Quarantine => "quarantine pruned",
             Self::DamagedOutbox => "outbox damaged",
             Self::Transcript => "transcript unreadable",
         }

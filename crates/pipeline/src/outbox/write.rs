@@ -117,9 +117,10 @@ impl Outbox {
             )?;
         }
         batch.tx.execute("DELETE FROM sessions WHERE updated_ms < ?1", [oldest])?;
-        batch.tx.execute("DELETE FROM quarantine WHERE at_ms < ?1", [oldest])?;
+        let quarantined = batch.tx.execute("DELETE FROM quarantine WHERE at_ms < ?1", [oldest])?;
         let gone = gone as u64;
         batch.lose(Loss::Pruned.name(), gone, now_ms)?;
+        batch.lose(Loss::Quarantine.name(), quarantined as u64, now_ms)?;
         batch.commit()?;
         if gone > 0 {
             // It gives one page back per step.
