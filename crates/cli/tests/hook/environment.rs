@@ -240,6 +240,19 @@ fn without_free_descriptors_the_loss_is_counted() {
 }
 
 #[test]
+fn a_limit_of_file_sizes_is_counted() {
+    let lab = Lab::new();
+    silent(&feed(lab.hook(), PAYLOAD));
+    // In units of 512 bytes: the counters' own file is as large as that.
+    let script = r#"ulimit -f 1; exec "$HOOK" claude-code Stop"#;
+    silent(&feed(lab.shell(script), &[PAYLOAD, &[b' '; 600]].concat()));
+    let payload = format!(r#"{{"session_id":"s1","text":"{}"}}"#, "x".repeat(2_000));
+    silent(&feed(lab.shell(script), payload.as_bytes()));
+    assert_eq!(lab.lost(), [(Reason::System, 1)]);
+    assert!(lab.jobs().iter().all(|(_, kept)| kept == PAYLOAD));
+}
+
+#[test]
 fn counters_of_the_wrong_size_are_left_alone() {
     let lab = Lab::new();
     silent(&feed(lab.hook(), PAYLOAD));
