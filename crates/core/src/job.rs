@@ -56,8 +56,12 @@ pub struct Hook {
     pub payload: Payload,
 }
 
-/// Programs that only stand between the harness and the hook.
-const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env"];
+/// Programs that only stand between the harness and the hook. Some harnesses run hooks by the person's login shell,
+/// whichever that is.
+const SHELLS: [&str; 18] = [
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "oksh", "yash", "ash", "busybox", "csh", "tcsh", "nu", "pwsh",
+    "elvish", "xonsh", "env",
+];
 
 impl Header {
     /// The harness's own process: the ancestor that the harness names in `pid_var`, else the nearest that is no shell.
