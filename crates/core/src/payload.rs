@@ -56,6 +56,10 @@ pub fn parse(bytes: &[u8]) -> Result<Payload, String> {
             return object(value, false);
         }
     }
+    // A number or a word has no end of its own.
+    if let Ok(value) = serde_json::from_slice::<Value>(whole) {
+        return object(value, true);
+    }
     let closed = close(&mend(whole));
     match serde_json::from_slice::<Value>(&closed) {
         Ok(value) => object(value, true),
@@ -406,7 +410,9 @@ mod tests {
     fn what_is_no_object_says_so() {
         assert_eq!(parse(b"").unwrap_err(), "nothing arrived on stdin");
         assert_eq!(parse(b"\xef\xbb\xbf \n").unwrap_err(), "nothing arrived on stdin");
-        assert_eq!(parse(b"[1]").unwrap_err(), "it is JSON, but no object");
+        for other in ["[1]", "null", "true", "12", "\"x\""] {
+            assert_eq!(parse(other.as_bytes()).unwrap_err(), "it is JSON, but no object", "{other}");
+        }
         assert!(parse(b"hello").unwrap_err().starts_with("it is not JSON"));
         let deep = "[".repeat(100_000);
         assert!(parse(deep.as_bytes()).is_err());
