@@ -66,7 +66,7 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
 /// # Errors
 /// When the state folder or the outbox cannot be used.
 pub fn drain(host: &Host, timeout: Duration) -> Result<Flushed, CommandError> {
-    if !host.dirs.spool().is_dir() {
+    if !host.dirs.spool().exists() {
         // No hook ever ran here: nothing waits, and nothing is made.
         return Ok(Flushed::default());
     }

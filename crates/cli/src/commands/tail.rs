@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sessionpipe_core::event::{Event, MAX_TIER, Tier};
 use sessionpipe_core::host::Host;
 use sessionpipe_core::privacy::filter;
@@ -92,8 +93,18 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         if !args.follow {
             return Ok(Exit::Success);
         }
-        std::thread::sleep(LOOK);
+        if !is_wanted_after(LOOK) {
+            return Ok(Exit::Success);
+        }
     }
+}
+
+/// Waits, and says whether anybody still reads stdout: `tail -f | head` shall not stay behind until the next event.
+fn is_wanted_after(pause: Duration) -> bool {
+    let stdout = std::io::stdout();
+    let nothing_but_errors = PollFlags::empty();
+    let pause = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };
+    !matches!(poll(&mut [PollFd::new(&stdout, nothing_but_errors)], Some(&pause)), Ok(1..))
 }
 
 /// How events are shown.
@@ -126,13 +137,14 @@ impl View {
 /// Shows the events behind a position and says where it came to. The outbox is opened each time: it may not be there
 /// yet, or be another one than before.
 fn show(after: i64, query: &Query, view: &mut View, host: &Host, out: &Out) -> Result<i64, CommandError> {
-    let Some(outbox) = Reader::open(&host.dirs.outbox()).map_err(CommandError::failed)? else { return Ok(after) };
-    let last = outbox.last_pos().map_err(CommandError::failed)?;
+    let unreadable = |error| CommandError::outbox(host, error);
+    let Some(outbox) = Reader::open(&host.dirs.outbox()).map_err(unreadable)? else { return Ok(after) };
+    let last = outbox.last_pos().map_err(unreadable)?;
     // Positions only grow: a smaller one is that of a new outbox.
     let mut after = if last < after { 0 } else { after };
     if last > after {
-        for entry in outbox.events(after, query.clone()).map_err(CommandError::failed)? {
-            let entry = entry.map_err(CommandError::failed)?;
+        for entry in outbox.events(after, query.clone()).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
             view.push(&entry.event, out)?;
             after = after.max(entry.pos);
         }

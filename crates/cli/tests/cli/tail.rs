@@ -126,6 +126,39 @@ fn it_follows_from_before_there_is_an_outbox() {
 }
 
 #[test]
+fn it_stops_when_nobody_reads_any_more() {
+    let environment = TestEnvironment::new();
+    session(&environment);
+    let mut tail = environment
+        .command(environment.home().join(".cargo/bin/sessionpipe"))
+        .args(["tail", "-f", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(tail.stdout.take().expect("stdout")).lines();
+    for _ in 0..6 {
+        lines.next().expect("a line").expect("UTF-8");
+    }
+    // As `head` does; no further event comes.
+    drop(lines);
+    let said = tail.wait_with_output().expect("it ends");
+    assert_eq!((said.status.code(), String::from_utf8_lossy(&said.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn a_spool_that_is_none_is_said() {
+    let environment = TestEnvironment::new();
+    session(&environment);
+    environment.expect(0, &["flush"]);
+    std::fs::remove_dir_all(environment.state().join("spool")).expect("a spool");
+    std::fs::write(environment.state().join("spool"), "").expect("a file");
+    let said = environment.expect(1, &["flush"]);
+    assert!(said.stderr.starts_with("error: cannot use the spool: cannot open "), "{}", said.stderr);
+    assert_eq!(types(&environment, &[]).len(), 6, "what is kept is shown all the same");
+}
+
+#[test]
 fn flush_says_what_it_took() {
     let environment = TestEnvironment::new();
     assert_eq!(environment.expect(0, &["flush"]).stdout, "0 hook calls taken.\n");
