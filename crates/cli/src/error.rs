@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::io;
 
+use sessionpipe_core::host::Host;
 use sessionpipe_installer::Place;
+use sessionpipe_pipeline::outbox::OutboxError;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::out::{Out, Role, clean};
@@ -44,6 +46,9 @@ pub struct CommandError {
     pub hints: Vec<String>,
 }
 
+/// What helps when the outbox is damaged.
+pub(crate) const REPLACE_OUTBOX: &str = "to put it aside and begin a new one: sessionpipe flush";
+
 /// The line of a file with a caret under the place that an error is about.
 #[must_use]
 pub fn source_line(place: &Place, out: &Out) -> String {
@@ -70,6 +75,13 @@ impl CommandError {
     /// Something failed.
     pub fn failed(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Attention, source: error.into(), place: None, hints: Vec::new() }
+    }
+
+    /// The outbox cannot be read: which file, and what helps.
+    pub fn outbox(host: &Host, error: OutboxError) -> Self {
+        let hint = matches!(error, OutboxError::Damaged(_)).then_some(REPLACE_OUTBOX);
+        let failed = Self::failed(anyhow::Error::from(error).context(host.tilde(&host.dirs.outbox())));
+        hint.into_iter().fold(failed, Self::hint)
     }
 
     /// The same with one more thing to do.

@@ -2,6 +2,7 @@
 
 mod document;
 
+use std::error::Error as _;
 use std::io;
 use std::path::Path;
 
@@ -12,13 +13,13 @@ use sessionpipe_core::event::rfc3339;
 use sessionpipe_core::host::{Dirs, Host};
 use sessionpipe_installer::WiredState;
 use sessionpipe_pipeline::losses;
-use sessionpipe_pipeline::outbox::{LossCount, Quarantined, Reader, Stats};
+use sessionpipe_pipeline::outbox::{LossCount, OutboxError, Quarantined, Reader, Stats};
 
 pub use self::document::Document;
 use self::document::QuarantinedDocument;
 use crate::commands::status::state_text;
 use crate::config::Config;
-use crate::error::{CommandError, Exit, Outcome, causes};
+use crate::error::{CommandError, Exit, Outcome, REPLACE_OUTBOX, causes};
 use crate::health::{Health, Wired, health};
 use crate::latency::{Latency, measure};
 use crate::out::{Out, Role, bytes, cell, clean, count, span, thousands};
@@ -260,12 +261,12 @@ struct Store {
 
 impl Store {
     fn look(
-        outbox: &Result<Option<Reader>, sessionpipe_pipeline::outbox::OutboxError>,
+        outbox: &Result<Option<Reader>, OutboxError>,
         host: &Host,
     ) -> Result<Self, CommandError> {
         let reader = outbox.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
-            error: outbox.as_ref().err().map(ToString::to_string),
+            error: outbox.as_ref().err().map(unreadable),
             config: Config::read(host).err().map(|error| causes(&error.source)),
             stats: reader.map(Reader::stats).transpose().map_err(CommandError::failed)?,
             losses: reader.map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
@@ -282,6 +283,13 @@ impl Store {
         let outbox = self.error.is_some() || stuck || !self.untaken.is_empty();
         outbox.then_some("the outbox").into_iter().chain(self.config.as_ref().map(|_| "the settings"))
     }
+}
+
+/// Why the outbox cannot be read, and what helps.
+fn unreadable(error: &OutboxError) -> String {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    let fix = matches!(error, OutboxError::Damaged(_)).then(|| format!("; {REPLACE_OUTBOX}")).unwrap_or_default();
+    format!("{error}{cause}{fix}")
 }
 
 /// Hook calls that wait in the spool, and for how long the oldest. Looks, and makes nothing.
@@ -391,6 +399,11 @@ impl Store {
             .map(|(kind, n)| format!("{} lost ({kind})", thousands(n)))
             .collect();
         parts.push(if lost.is_empty() { "nothing lost".to_owned() } else { lost.join(", ") });
+        let failures = self.stats.as_ref().map_or(0, |stats| stats.write_failures);
+        if failures > 0 {
+            let tries = if failures == 1 { "once".to_owned() } else { format!("{} times", thousands(failures)) };
+            parts.push(format!("it could not be written {tries}, and the calls waited"));
+        }
         if !self.quarantine.is_empty() {
             let payloads = count(self.quarantine.len(), "payload");
             parts.push(format!("{payloads} in quarantine (sessionpipe doctor --quarantine)"));
@@ -417,4 +430,38 @@ fn render_quarantine(quarantine: &[Quarantined], out: &Out) -> String {
         ]);
     }
     table.render(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_says_what_was_lost_and_what_only_waited() {
+        let host = sessionpipe_core::testing::host(Path::new("/home/dev"));
+        let stats = Stats {
+            events: 18_204,
+            bytes: 31 << 20,
+            oldest_ms: Some(host.now_ms - 30 * 24 * 60 * 60 * 1000),
+            quarantined: 1,
+            write_failures: 2,
+        };
+        let mut store = Store {
+            error: None,
+            config: None,
+            stats: Some(stats),
+            losses: vec![LossCount { kind: "pruned".to_owned(), count: 1_500, last_ms: 0 }],
+            untaken: vec![("disk full", 2)],
+            quarantine: vec![Quarantined::default()],
+            waiting: (1, 0),
+        };
+        assert_eq!(
+            store.text(&host),
+            "18,204 events, 31 MB, oldest 30 days ago; 1,500 lost (pruned), 2 lost (disk full); it could not be \
+             written 2 times, and the calls waited; 1 payload in quarantine (sessionpipe doctor --quarantine); 1 hook \
+             call waiting → sessionpipe flush"
+        );
+        store.error = Some("the outbox is damaged".to_owned());
+        assert_eq!(store.text(&host), "the outbox is damaged");
+    }
 }

@@ -31,7 +31,7 @@ pub struct Args {
 /// # Errors
 /// When the manifest or the outbox cannot be used, or stdout cannot be written.
 pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
-    let outbox = Reader::open(&host.dirs.outbox()).map_err(CommandError::failed)?;
+    let outbox = Reader::open(&host.dirs.outbox()).map_err(|error| CommandError::outbox(host, error))?;
     let harnesses = health(&registry::adapters(), outbox.as_ref(), host)?;
     if args.json {
         out.json(&Document::new(&harnesses, host))?;

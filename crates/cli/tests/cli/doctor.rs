@@ -129,7 +129,9 @@ fn a_broken_outbox_and_broken_settings_are_said() {
     .expect("a file");
     environment.write(".config/sessionpipe/config.toml", "machine = 7\n");
     let said = environment.expect(1, &["doctor"]);
-    assert!(said.stdout.contains("outbox       the outbox is damaged\n"), "{}", said.stdout);
+    assert!(said.stdout.contains(
+            "outbox       the outbox is damaged: file is not a database; to put it aside and begin a new one: sessionpipe flush\n"
+        ), "{}", said.stdout);
     assert!(said.stdout.contains("config       ~/.config/sessionpipe/config.toml: line 1, column 11: `machine` must be a string, not an integer\n"), "{}", said.stdout);
     assert!(said.stdout.ends_with("needs attention: the outbox, the settings\n"), "{}", said.stdout);
 }

@@ -88,6 +88,8 @@ struct OutboxDocument {
     quarantined: usize,
     /// Hook calls that no worker has taken yet.
     waiting: usize,
+    /// How often it could not be written for a while; the hook calls waited.
+    write_failures: u64,
     /// What was lost, and why.
     losses: Vec<LossDocument>,
 }
@@ -186,6 +188,7 @@ impl Document {
                 oldest: stats.oldest_ms.map(rfc3339),
                 quarantined: store.quarantine.len(),
                 waiting: store.waiting.0,
+                write_failures: stats.write_failures,
                 losses: stored.chain(untaken).collect(),
             },
             config_error: store.config.clone(),
