@@ -62,8 +62,10 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         return print(if args.harness.is_empty() { here } else { adapters }, args.json, host, out);
     }
     if !args.harness.is_empty() && !missing.is_empty() && !args.force {
-        let error = anyhow::anyhow!("not found here: {}", missing.join(", "));
-        return Err(looked_for(CommandError::failed(error), &adapters, &missing, host, out)
+        let error = CommandError::failed(anyhow::anyhow!("not found here: {}", missing.join(", ")));
+        return Err(looked_for(&adapters, &missing, host, out)
+            .into_iter()
+            .fold(error, CommandError::hint)
             .hint("to wire it all the same, add --force"));
     }
     if found.is_empty() && !args.force && !args.json {
@@ -95,30 +97,24 @@ fn nothing_to_write(name: &str) -> CommandError {
 
 fn nothing_found(adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: &Out) -> Outcome {
     let mut text = "No agent was found on this machine.\n".to_owned();
-    for hint in looked_for(CommandError::failed(anyhow::anyhow!("")), adapters, missing, host, out).hints {
-        text.push_str(&format!("  {} {hint}\n", out.paint(Role::Faint, "=")));
+    for place in looked_for(adapters, missing, host, out) {
+        text.push_str(&format!("  {} {place}\n", out.paint(Role::Faint, "=")));
     }
     text.push_str("Nothing to do. To see it work without one: sessionpipe demo\n");
     out.print(&text)?;
     Ok(Exit::Success)
 }
 
-/// Adds, for each harness that is not there, where it was looked for.
-fn looked_for(
-    mut error: CommandError,
-    adapters: &[&dyn Adapter],
-    missing: &[&str],
-    host: &Host,
-    out: &Out,
-) -> CommandError {
-    for adapter in adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name)) {
+/// For each harness that is not there, where it was looked for.
+fn looked_for(adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: &Out) -> Vec<String> {
+    let one = |adapter: &&dyn Adapter| {
         // Its session files lie in a folder of its own.
         let mut dirs: Vec<String> =
             adapter.roots(host).iter().filter_map(|root| Some(out.path(root.parent()?))).collect();
         dirs.dedup();
-        error = error.hint(format!("{}: looked for {}", adapter.harness().product, dirs.join(", ")));
-    }
-    error
+        format!("{}: looked for {}", adapter.harness().product, dirs.join(", "))
+    };
+    adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name)).map(one).collect()
 }
 
 /// What `install --print --json` prints.
