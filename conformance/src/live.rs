@@ -1,6 +1,7 @@
 //! The live lab: the real programs of the harnesses, end to end, in a namespace that has loopback only, against a fake
 //! model. `docs/live-lab.md` explains how to run it and how to add to it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::{IsTerminal, Read, Write};
@@ -70,6 +71,23 @@ pub struct InsideArgs {
     run: PathBuf,
 }
 
+/// What all runs share.
+struct Lab<'a> {
+    args: &'a Args,
+    kind: namespace::Kind,
+    data: PathBuf,
+    bin: PathBuf,
+}
+
+/// One scenario of one version of one harness.
+struct Case<'a> {
+    name: &'a str,
+    harness: &'a Harness,
+    package: &'a Package,
+    version: &'a str,
+    scenario: &'a Scenario,
+}
+
 /// One line of the table.
 struct Row {
     harness: String,
@@ -108,7 +126,7 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
         Some(path) => Program::at(Some(path))?,
         None => Program::shipped()?,
     };
-    let bin = program.path();
+    let lab = Lab { args, kind, data, bin: program.path().to_owned() };
     let chosen = |name: &&String| args.harnesses.is_empty() || args.harnesses.contains(name);
     let no_screen = args.headless || setup::which("tmux").is_none();
     if no_screen && !args.headless {
@@ -119,16 +137,16 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
     }
     let mut rows = Vec::new();
     for name in versions.keys().filter(chosen) {
-        let harness = catalog::harness(&data, name)?;
+        let harness = &catalog::harness(&lab.data, name)?;
+        let package = &versions[name];
         for scenario in &harness.scenario {
-            let package = &versions[name];
             let version = scenario.version.as_ref().or(args.version.as_ref()).unwrap_or(&package.version);
             let other = args.version.as_ref().is_some_and(|asked| asked != version);
             let unasked = !args.scenario.is_empty() && !args.scenario.contains(&scenario.name);
             if other || unasked || (no_screen && scenario.on_a_screen()) {
                 continue;
             }
-            rows.push(one(args, kind, &data, bin, (name, &harness, package), version, scenario)?);
+            rows.push(lab.run(&Case { name, harness, package, version, scenario })?);
         }
     }
     if rows.is_empty() {
@@ -141,38 +159,6 @@ fn in_ci() -> bool {
     env::var_os("CI").is_some_and(|ci| ci == "true")
 }
 
-/// Plays one scenario, with progress for whoever watches.
-fn one(
-    args: &Args,
-    kind: namespace::Kind,
-    data: &Path,
-    bin: &Path,
-    (name, harness, package): (&str, &Harness, &Package),
-    version: &str,
-    scenario: &Scenario,
-) -> anyhow::Result<Row> {
-    progress(&format!("{name} {version} {} …", scenario.name));
-    let start = Instant::now();
-    let run = tempfile::Builder::new().prefix("sessionpipe-live-").tempdir()?;
-    let outcome = plan(args, kind, data, bin, (name, harness, package), version, scenario, run.path())
-        .and_then(|plan| {
-            let mut outcome = inside(kind, &plan)?;
-            if let Some(folder) = &args.record {
-                outcome.problems.extend(replay(&record::path(folder, &plan), bin)?);
-            }
-            Ok(outcome)
-        })
-        // A lab that cannot go on is a failure of this scenario; the others still tell something.
-        .unwrap_or_else(|error| Outcome { problems: vec![format!("{error:#}")], ..Outcome::default() });
-    let seconds = start.elapsed().as_secs_f64();
-    let result = if outcome.problems.is_empty() { "ok" } else { "FAILED" };
-    progress(&format!("{name} {version} {} {result} {seconds:.1} s\n", scenario.name));
-    if args.keep {
-        eprintln!("  kept: {}", run.keep().display());
-    }
-    Ok(Row { harness: name.to_owned(), version: version.to_owned(), scenario: scenario.name.clone(), outcome, seconds })
-}
-
 fn progress(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = match (stderr.is_terminal(), text.ends_with('\n')) {
@@ -183,92 +169,118 @@ fn progress(text: &str) {
     let _ = stderr.flush();
 }
 
-#[allow(clippy::too_many_arguments, reason = "one place puts together all that a run needs")]
-fn plan(
-    args: &Args,
-    kind: namespace::Kind,
-    data: &Path,
-    bin: &Path,
-    (name, harness, package): (&str, &Harness, &Package),
-    version: &str,
-    scenario: &Scenario,
-    run: &Path,
-) -> anyhow::Result<Plan> {
-    let node = setup::which("node").context("node is needed")?;
-    let folder = setup::installed(&setup::cache(), &package.package, version)?;
-    let modules = folder.join("node_modules");
-    let run = run.canonicalize()?;
-    let (home, project) = (Plan::home(&run), Plan::project(&run));
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut words = Words(
-        [
-            ("node", text(&node)),
-            ("package", text(&modules.join(&package.package))),
-            ("cpu", setup::cpu().to_owned()),
-            ("data", text(data)),
-            ("home", text(&home)),
-            ("project", text(&project)),
-            ("base", format!("http://127.0.0.1:{PORT}")),
-            ("version", version.to_owned()),
+impl Lab<'_> {
+    /// Plays one scenario, with progress for whoever watches.
+    fn run(&self, case: &Case<'_>) -> anyhow::Result<Row> {
+        let title = format!("{} {} {}", case.name, case.version, case.scenario.name);
+        progress(&format!("{title} …"));
+        let start = Instant::now();
+        let run = tempfile::Builder::new().prefix("sessionpipe-live-").tempdir()?;
+        let outcome = self
+            .plan(case, &run.path().canonicalize()?)
+            .and_then(|plan| {
+                let mut outcome = inside(self.kind, &plan)?;
+                if let Some(folder) = &self.args.record {
+                    outcome.problems.extend(replay(&record::path(folder, &plan), &self.bin)?);
+                }
+                Ok(outcome)
+            })
+            // A lab that cannot go on is a failure of this scenario; the others still tell something.
+            .unwrap_or_else(|error| Outcome { problems: vec![format!("{error:#}")], ..Outcome::default() });
+        let seconds = start.elapsed().as_secs_f64();
+        let result = if outcome.problems.is_empty() { "ok" } else { "FAILED" };
+        progress(&format!("{title} {result} {seconds:.1} s\n"));
+        if self.args.keep {
+            eprintln!("  kept: {}", run.keep().display());
+        }
+        Ok(Row {
+            harness: case.name.to_owned(),
+            version: case.version.to_owned(),
+            scenario: case.scenario.name.clone(),
+            outcome,
+            seconds,
+        })
+    }
+
+    /// Puts together all that a run needs, in its folder.
+    fn plan(&self, case: &Case<'_>, run: &Path) -> anyhow::Result<Plan> {
+        let (harness, scenario) = (case.harness, case.scenario);
+        let node = setup::which("node").context("node is needed")?;
+        let folder = setup::installed(&setup::cache(), &case.package.package, case.version)?;
+        let modules = folder.join("node_modules");
+        let (home, project) = (Plan::home(run), Plan::project(run));
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut words = Words(
+            [
+                ("node", text(&node)),
+                ("package", text(&modules.join(&case.package.package))),
+                ("cpu", setup::cpu().to_owned()),
+                ("data", text(&self.data)),
+                ("home", text(&home)),
+                ("project", text(&project)),
+                ("base", format!("http://127.0.0.1:{PORT}")),
+                ("version", case.version.to_owned()),
+            ]
+            .map(|(key, value)| (key.to_owned(), value))
+            .into(),
+        );
+        words.0.extend(harness.vars.clone());
+        words.0.extend(scenario.vars.clone());
+        let mut lists = harness.lists.clone();
+        lists.extend(scenario.lists.clone());
+
+        let programs = harness.program.iter().map(|program| words.command(program, &lists));
+        let programs = programs.collect::<anyhow::Result<Vec<_>>>()?;
+        let there = |program: &&Vec<String>| program.last().is_some_and(|file| Path::new(file).is_file());
+        let program = programs.iter().find(there).with_context(|| format!("{} has no program", folder.display()))?;
+        let command = |arguments: &[String]| -> anyhow::Result<Vec<String>> {
+            let drops = self.kind.drops().iter().map(|word| (*word).to_owned());
+            Ok(drops.chain(program.iter().cloned()).chain(words.command(arguments, &lists)?).collect())
+        };
+        let node_folder = node.parent().context("node lies in no folder")?;
+        // The program's own folder first: its package says which version it is.
+        let bin_folder = text(&modules.join(".bin"));
+        let path = format!("{bin_folder}:{}:/usr/local/bin:/usr/bin:/bin", node_folder.display());
+        let mut env: BTreeMap<String, String> = [
+            ("HOME", text(&home)),
+            ("USER", "dev".to_owned()),
+            ("LOGNAME", "dev".to_owned()),
+            ("SHELL", "/bin/sh".to_owned()),
+            ("TERM", "xterm-256color".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TMPDIR", text(&run.join("tmp"))),
+            ("PATH", path),
         ]
         .map(|(key, value)| (key.to_owned(), value))
-        .into(),
-    );
-    words.0.extend(harness.vars.clone());
-    words.0.extend(scenario.vars.clone());
-    let mut lists = harness.lists.clone();
-    lists.extend(scenario.lists.clone());
-
-    let programs = harness.program.iter().map(|program| words.command(program, &lists));
-    let programs = programs.collect::<anyhow::Result<Vec<_>>>()?;
-    let there = |program: &&Vec<String>| program.last().is_some_and(|file| Path::new(file).is_file());
-    let program = programs.iter().find(there).with_context(|| format!("{} has no program", folder.display()))?;
-    let command = |arguments: &[String]| -> anyhow::Result<Vec<String>> {
-        let drops = kind.drops().iter().map(|word| (*word).to_owned());
-        Ok(drops.chain(program.iter().cloned()).chain(words.command(arguments, &lists)?).collect())
-    };
-    // The program's own folder first: its package says which version it is.
-    let bin_folder = text(&modules.join(".bin"));
-    let path = format!("{bin_folder}:{}:/usr/local/bin:/usr/bin:/bin", Path::new(setup::folder(&node)).display());
-    let mut env: std::collections::BTreeMap<String, String> = [
-        ("HOME", text(&home)),
-        ("USER", "dev".to_owned()),
-        ("LOGNAME", "dev".to_owned()),
-        ("SHELL", "/bin/sh".to_owned()),
-        ("TERM", "xterm-256color".to_owned()),
-        ("LANG", "C.UTF-8".to_owned()),
-        ("TMPDIR", text(&run.join("tmp"))),
-        ("PATH", path),
-    ]
-    .map(|(key, value)| (key.to_owned(), value))
-    .into();
-    env.extend(words.fill_map(&harness.env));
-    env.extend(words.fill_map(&scenario.env));
-    let mut seed = words.fill_map(&harness.seed);
-    seed.extend(words.fill_map(&scenario.seed));
-    let secrets = env.iter().filter(|(name, _)| name.ends_with("_KEY")).map(|(_, value)| value.clone()).collect();
-    Ok(Plan {
-        harness: name.to_owned(),
-        version: version.to_owned(),
-        scenario: Scenario {
-            again: words.fill_map(&scenario.again),
-            leaves: words.fill_map(&scenario.leaves),
-            events: scenario.events.iter().map(|line| words.fill(line)).collect(),
-            ..scenario.clone()
-        },
-        bin: bin.to_owned(),
-        env: env.into_iter().collect(),
-        seed,
-        turn: command(&harness.turn)?,
-        next: command(&harness.next)?,
-        screen: command(&harness.screen)?,
-        ignore: harness.ignore.clone(),
-        secrets,
-        package: folder,
-        timing: args.timing,
-        record: args.record.as_ref().map(std::path::absolute).transpose()?,
-        run,
-    })
+        .into();
+        env.extend(words.fill_map(&harness.env));
+        env.extend(words.fill_map(&scenario.env));
+        let mut seed = words.fill_map(&harness.seed);
+        seed.extend(words.fill_map(&scenario.seed));
+        let secrets = env.iter().filter(|(name, _)| name.ends_with("_KEY")).map(|(_, value)| value.clone()).collect();
+        Ok(Plan {
+            harness: case.name.to_owned(),
+            version: case.version.to_owned(),
+            scenario: Scenario {
+                again: words.fill_map(&scenario.again),
+                leaves: words.fill_map(&scenario.leaves),
+                events: scenario.events.iter().map(|line| words.fill(line)).collect(),
+                ..scenario.clone()
+            },
+            bin: self.bin.clone(),
+            env: env.into_iter().collect(),
+            seed,
+            turn: command(&harness.turn)?,
+            next: command(&harness.next)?,
+            screen: command(&harness.screen)?,
+            ignore: harness.ignore.clone(),
+            secrets,
+            package: folder,
+            timing: self.args.timing,
+            record: self.args.record.as_ref().map(std::path::absolute).transpose()?,
+            run: run.to_owned(),
+        })
+    }
 }
 
 /// Plays a plan in a namespace of its own.
@@ -317,7 +329,7 @@ pub fn run_inside(args: &InsideArgs) -> anyhow::Result<bool> {
     thread::spawn(move || {
         // Nothing ever comes; the end comes when the lab has gone.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        namespace::end_now();
+        namespace::abort();
         let _ = fs::remove_dir_all(&run);
         std::process::exit(1);
     });

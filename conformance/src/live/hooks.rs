@@ -27,6 +27,8 @@ use sessionpipe_core::command::{owned, owned_argv};
 use sessionpipe_core::host::Dirs;
 use sessionpipe_core::job::Header;
 
+use super::namespace;
+
 /// How often each call is made again at least, and at most. The fastest counts: what the others took longer, other work
 /// on the machine took.
 const ROUNDS: std::ops::RangeInclusive<usize> = 5..=25;
@@ -244,7 +246,7 @@ fn time(
         command.current_dir(cwd);
     }
     let start = Instant::now();
-    let mut child = command.spawn()?;
+    let mut child = namespace::spawn(&mut command)?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(&call.payload)?;
     }

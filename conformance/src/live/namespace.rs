@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -169,13 +171,26 @@ pub fn signal(pid: i32, signal: Signal) {
 /// Ends every process of this run: asks first, then does not ask.
 pub fn end_all() {
     end(Signal::TERM, GRACE);
-    end_now();
+    // One that was being born while the list was read is found now.
+    end(Signal::KILL, GRACE);
 }
 
-/// Ends every process of this run at once.
-pub fn end_now() {
-    // One that is being born while the list is read is found the next time.
+/// Ends every process of this run at once, and lets none start any more.
+pub fn abort() {
+    *CLOSED.lock().unwrap_or_else(PoisonError::into_inner) = true;
     end(Signal::KILL, GRACE);
+}
+
+/// The run is being aborted.
+static CLOSED: Mutex<bool> = Mutex::new(false);
+
+/// Starts a process of this run.
+///
+/// # Errors
+/// Where it cannot start, or the run is being aborted.
+pub fn spawn(command: &mut Command) -> io::Result<Child> {
+    let closed = CLOSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *closed { Err(io::Error::other("the run is being aborted")) } else { command.spawn() }
 }
 
 fn end(kind: Signal, within: Duration) {
@@ -214,7 +229,7 @@ mod tests {
         let mut child =
             Command::new("sh").args(["-c", "sleep 60 & echo; wait"]).stdout(Stdio::piped()).spawn().expect("sh");
         let mut line = [0];
-        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut line).expect("the word that it runs");
+        io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut line).expect("the word that it runs");
         let below = descendants(i32::try_from(child.id()).expect("a pid"));
         let names: Vec<_> = below.iter().map(|p| p.name.as_str()).collect();
         assert!(matches!(names.as_slice(), ["sleep" | "sh"]), "{names:?}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use regex::Regex;
 
 use super::catalog::{Question, ScreenStep};
-use super::namespace::POLL;
+use super::namespace::{self, POLL};
 
 /// How long a screen may take to show what is waited for.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -37,8 +37,8 @@ impl<'a> Screen<'a> {
         let line = words.collect::<Vec<_>>().join(" ");
         let line = format!("{line}; echo $? > '{}'", screen.exit.display());
         let mut tmux = screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "150", "-y", "50", &line]);
-        let status = tmux.current_dir(cwd).status().context("tmux is needed for a screen")?;
-        if !status.success() {
+        let started = namespace::spawn(tmux.current_dir(cwd)).context("tmux is needed for a screen")?.wait()?;
+        if !started.success() {
             bail!("tmux cannot start");
         }
         Ok(screen)
@@ -52,10 +52,16 @@ impl<'a> Screen<'a> {
         command
     }
 
+    fn tell(&self, args: &[&str]) -> anyhow::Result<()> {
+        namespace::spawn(&mut self.tmux(args))?.wait()?;
+        Ok(())
+    }
+
     /// What it shows.
     #[must_use]
     pub fn text(&self) -> String {
-        let shown = self.tmux(&["capture-pane", "-p"]).stdout(Stdio::piped()).output();
+        let shown = namespace::spawn(self.tmux(&["capture-pane", "-p"]).stdout(Stdio::piped()));
+        let shown = shown.and_then(Child::wait_with_output);
         shown.map_or_else(|_| String::new(), |shown| String::from_utf8_lossy(&shown.stdout).into_owned())
     }
 
@@ -72,15 +78,13 @@ impl<'a> Screen<'a> {
             ScreenStep::Answer(questions) => self.answer(questions),
             ScreenStep::Type(text) => {
                 thread::sleep(TYPING);
-                self.tmux(&["send-keys", "-l", text]).status()?;
+                self.tell(&["send-keys", "-l", text])?;
                 thread::sleep(TYPING);
-                self.tmux(&["send-keys", "Enter"]).status()?;
-                Ok(())
+                self.tell(&["send-keys", "Enter"])
             }
             ScreenStep::Key(key) => {
                 thread::sleep(TYPING);
-                self.tmux(&["send-keys", key]).status()?;
-                Ok(())
+                self.tell(&["send-keys", key])
             }
             ScreenStep::Pause(ms) => {
                 thread::sleep(Duration::from_millis(*ms));
@@ -151,6 +155,6 @@ impl<'a> Screen<'a> {
 
 impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        let _ = self.tmux(&["kill-server"]).status();
+        let _ = self.tell(&["kill-server"]);
     }
 }

@@ -311,7 +311,9 @@ impl<'a> Stage<'a> {
         let mut command = Command::new(&self.plan.bin);
         command.args(args).current_dir(&self.project).stdin(Stdio::null()).env_clear();
         command.envs(self.plan.env.iter().map(|(name, value)| (name, value)));
-        command.output().with_context(|| format!("cannot start {}", self.plan.bin.display()))
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = namespace::spawn(&mut command);
+        Ok(child.with_context(|| format!("cannot start {}", self.plan.bin.display()))?.wait_with_output()?)
     }
 
     fn events(&self) -> anyhow::Result<Vec<Value>> {
@@ -485,7 +487,7 @@ impl Running {
         command.env_clear().envs(env.iter().map(|(name, value)| (name, value)));
         command.envs(more.into_iter().flatten());
         command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
-        let child = command.spawn().with_context(|| format!("cannot start {program}"))?;
+        let child = namespace::spawn(&mut command).with_context(|| format!("cannot start {program}"))?;
         Ok(Self { child, end: None, stdout, stderr })
     }
 

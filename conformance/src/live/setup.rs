@@ -1,7 +1,6 @@
 //! The real programs, from npm, at a pinned version, in a cache outside the checkout.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,10 +69,4 @@ pub fn installed(cache: &Path, package: &str, version: &str) -> anyhow::Result<P
 #[must_use]
 pub fn cpu() -> &'static str {
     if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" }
-}
-
-/// A folder that a PATH names.
-#[must_use]
-pub fn folder(program: &Path) -> &OsStr {
-    program.parent().unwrap_or(Path::new("/")).as_os_str()
 }
