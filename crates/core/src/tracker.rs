@@ -17,6 +17,7 @@ use crate::harness::{Harness, SilentEnd};
 use crate::host::tilde;
 use crate::ids;
 use crate::job::Process;
+use crate::privacy::secrets::{redact_text, redact_tokens};
 use crate::seen::{
     AttentionKind, Cleared, CompactTrigger, EndReason, Mapped, Need, PromptBy, Seen, StartSource, StopKind,
     TitleSource, ToolCall, ToolResult,
@@ -29,10 +30,14 @@ pub const HEARTBEAT_MS: i64 = 60_000;
 /// moments may outlive it.
 pub const LOST_GRACE_MS: i64 = 1_000;
 
+/// A hook that is taken so much later than one that started after it is late, in milliseconds: none lives for longer than
+/// its deadline and the write of a large payload. Beyond that the clock was set back.
+const LATE_MS: i64 = 5_000;
+
 /// Ended turns that are remembered to recognise a second report. No harness reports a turn again after more than a few.
 const REMEMBERED_TURNS: usize = 16;
 
-/// Closed tool calls that are remembered to recognise a second report: more than a batch has.
+/// Closed tool calls, and ended subagents, that are remembered to recognise a second report: more than a batch has.
 const REMEMBERED_CALLS: usize = 128;
 
 /// Open tool calls, requests and subagents per session. More than this means ends that never come: the oldest goes.
@@ -48,11 +53,11 @@ pub struct SessionState {
     pub id_made_up: bool,
     /// The parent session.
     pub parent: Option<String>,
-    /// The folder, as the harness writes it.
+    /// The folder, as the harness writes it, without secrets.
     pub cwd: Option<String>,
     /// The root of the repository that `cwd` lies in, set by who can look.
     pub root: Option<String>,
-    /// The transcript file.
+    /// The transcript file, without secrets.
     pub transcript: Option<String>,
     /// What is known beside the hooks.
     pub version: Option<String>,
@@ -72,6 +77,7 @@ pub struct SessionState {
     closed_calls: VecDeque<String>,
     requests: Vec<Request>,
     agents: Vec<String>,
+    ended_agents: VecDeque<String>,
     compaction: Compaction,
     /// The last heartbeat, or the start of the turn.
     beat_ms: i64,
@@ -207,12 +213,12 @@ impl SessionState {
         let mut steps = Steps { state: self, drafts: Vec::new(), at_ms: now_ms, event: "" };
         if gone {
             let since = *steps.state.gone_ms.get_or_insert(now_ms);
-            if now_ms - since >= LOST_GRACE_MS {
+            if is_over(since, now_ms, LOST_GRACE_MS) {
                 steps.lost(harness);
             }
         } else {
             steps.state.gone_ms = None;
-            if steps.state.turn.is_some() && now_ms - steps.state.beat_ms >= HEARTBEAT_MS {
+            if steps.state.turn.is_some() && is_over(steps.state.beat_ms, now_ms, HEARTBEAT_MS) {
                 steps.state.beat_ms = now_ms;
                 steps.said(EventType::SessionHeartbeat, json!({}));
             }
@@ -257,11 +263,12 @@ impl SessionState {
         self.take_title(facts.title);
     }
 
+    /// Without secrets, since the state lies on the disk, as events do.
     fn take_title(&mut self, title: Option<(String, TitleSource)>) {
         if let Some((text, source)) = title.filter(|(text, _)| !text.is_empty())
             && self.title.as_ref().is_none_or(|(_, old)| source >= *old)
         {
-            self.title = Some((text, source));
+            self.title = Some((redact_text(&text).into_owned(), source));
         }
     }
 
@@ -359,8 +366,10 @@ impl Steps<'_> {
             }
         };
         let state = &mut *self.state;
-        keep(&mut state.cwd, &mapped.cwd);
-        keep(&mut state.transcript, &mapped.transcript);
+        // The state lies on the disk, as events do.
+        let path = |path: &String| redact_tokens(path).into_owned();
+        keep(&mut state.cwd, &mapped.cwd.as_ref().map(path));
+        keep(&mut state.transcript, &mapped.transcript.as_ref().map(path));
         keep(&mut state.model, &mapped.model);
         keep(&mut state.version, &mapped.version);
         keep(&mut state.parent, &mapped.parent);
@@ -387,10 +396,12 @@ impl Steps<'_> {
 
     fn take(&mut self, seen: &Seen, moment: &Moment<'_>) {
         let starts = matches!(seen, Seen::SessionStart { .. });
+        let is_late = (1..=LATE_MS).contains(&(self.state.last_ms - moment.at_ms));
         match self.state.phase {
             Phase::Open => {}
-            // What closes something after the end comes late: it says nothing new.
-            Phase::Ended if !starts && !opens(std::slice::from_ref(seen)) => return,
+            // What closes something after the end comes late: it says nothing new. Nor does what began before the end,
+            // and was only taken after it.
+            Phase::Ended if is_late || !starts && !opens(std::slice::from_ref(seen)) => return,
             _ if starts => {}
             Phase::New | Phase::Ended => {
                 self.open();
@@ -439,6 +450,7 @@ impl Steps<'_> {
             }
             Seen::SubagentStart { agent, agent_type } => {
                 if !self.state.agents.contains(agent) {
+                    self.state.ended_agents.retain(|ended| ended != agent);
                     bounded_push(&mut self.state.agents, agent.clone());
                     self.said(EventType::SubagentStarted, json!({"agent_id": agent, "agent_type": named(agent_type)}));
                 }
@@ -447,6 +459,11 @@ impl Steps<'_> {
                 let known = self.state.agents.iter().position(|a| a == agent).map(|at| self.state.agents.remove(at));
                 if known.is_some() || named(agent_type).is_some() {
                     self.close_tools(|tool| tool.agent.as_ref() == Some(agent));
+                    // A hook that keeps it from stopping makes it stop again.
+                    if self.state.ended_agents.contains(agent) {
+                        return;
+                    }
+                    remember(&mut self.state.ended_agents, agent.clone(), REMEMBERED_CALLS);
                     self.said(EventType::SubagentEnded, json!({"agent_id": agent, "agent_type": named(agent_type)}));
                 }
             }
@@ -479,8 +496,16 @@ impl Steps<'_> {
 
     fn prompt(&mut self, turn: Option<&str>, chars: Option<u64>, by: PromptBy, silent: TurnEnd) {
         let named = |open: &Turn| turn.is_some_and(|id| open.ids.iter().any(|known| known == id));
-        if by == PromptBy::Person {
-            self.clear_requests(|request| request.kind == AttentionKind::Idle, Cleared::Answered);
+        match by {
+            PromptBy::Person => {
+                self.clear_requests(|request| request.kind == AttentionKind::Idle, Cleared::Answered);
+                if self.state.turn.is_none() {
+                    // Asked between two turns, by a helper in the background: whoever can prompt has no dialog before them.
+                    self.clear_requests(|_| true, Cleared::Unknown);
+                }
+            }
+            // It works again: it does not wait for a prompt.
+            PromptBy::Harness => self.clear_requests(|r| r.kind == AttentionKind::Idle, Cleared::Unknown),
         }
         let ended = turn.is_some_and(|id| self.has_ended(id));
         match &mut self.state.turn {
@@ -492,10 +517,7 @@ impl Steps<'_> {
                 }
                 return;
             }
-            Some(open) => {
-                let end = if open.paused_ms.is_some() { TurnEnd::Stop } else { silent };
-                self.end_turn(end, false);
-            }
+            Some(_) => self.end_turn(silent, false),
             None if ended => return,
             None => {}
         }
@@ -532,6 +554,9 @@ impl Steps<'_> {
 
     /// Closes what is open, and tells the end of the turn if it was not told. `said`: a hook states it.
     fn end_turn(&mut self, end: TurnEnd, said: bool) {
+        // The agent had stopped: what went on in the background is not what its end is called after.
+        let paused = self.state.turn.as_ref().is_some_and(|turn| turn.paused_ms.is_some());
+        let end = if paused && !said { TurnEnd::Stop } else { end };
         let how = if end == TurnEnd::Stop { Cleared::Answered } else { Cleared::Cancelled };
         let agents = self.state.agents.clone();
         let all = !said;
@@ -584,6 +609,9 @@ impl Steps<'_> {
             && (self.state.closed_calls.contains(id) || self.state.tools.iter().any(|t| t.call.as_ref() == Some(id)))
         {
             return;
+        }
+        if call.agent.is_none() {
+            self.clear_requests(|request| request.kind == AttentionKind::Idle, Cleared::Unknown);
         }
         if call.agent.is_none() && self.state.turn.is_none() {
             // The turn began unseen, or goes on after a stop that somebody's hook blocked.
@@ -755,6 +783,11 @@ fn opens(seen: &[Seen]) -> bool {
                 | Seen::CompactStart { .. }
         )
     })
+}
+
+/// Whether so much time has passed. A clock that was set back by more than that does not stop it.
+fn is_over(since_ms: i64, now_ms: i64, most_ms: i64) -> bool {
+    now_ms.abs_diff(since_ms) >= most_ms.unsigned_abs()
 }
 
 fn digest(input: Option<&Value>) -> String {
@@ -1007,6 +1040,20 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_ends_while_background_work_goes_on_was_not_interrupted() {
+        let mut bench = Bench::working();
+        bench.hook(stop("t1", StopKind::Pause));
+        bench.now += 50_000;
+        assert_eq!(
+            bench.hook(Seen::SessionEnd { reason: EndReason::Exit }),
+            [
+                r#"turn.ended {"turn_id":"t1","reason":"stop","ms":1000,"derived":true}"#,
+                r#"session.ended {"reason":"exit"}"#,
+            ]
+        );
+    }
+
+    #[test]
     fn a_tool_call_is_paired_by_id_and_told_once() {
         let mut bench = Bench::working();
         bench.hook(Seen::ToolStart(call("c1")));
@@ -1088,6 +1135,52 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_that_works_again_does_not_wait_for_a_prompt() {
+        let cleared = |bench: &Bench| {
+            format!(r#"attention.cleared {{"attention_id":"notif-{}","how":"unknown","derived":true}}"#, bench.now)
+        };
+        let mut bench = Bench::working();
+        bench.hook(stop("t1", StopKind::Pause));
+        bench.hook(reminder(AttentionKind::Idle));
+        let line = cleared(&bench);
+        assert_eq!(bench.hook(by_harness("n1")), [line]);
+        bench.hook(stop("n1", StopKind::Pause));
+        bench.hook(reminder(AttentionKind::Idle));
+        let line = cleared(&bench);
+        let inner = ToolCall { agent: Some("a1".to_owned()), ..call("c1") };
+        assert_eq!(bench.hook(Seen::ToolStart(inner)).len(), 1, "a helper's work proves nothing");
+        assert_eq!(bench.hook(Seen::ToolStart(call("c2")))[0], line);
+    }
+
+    #[test]
+    fn a_prompt_clears_what_was_asked_between_two_turns() {
+        let mut bench = Bench::working();
+        bench.hook(stop("t1", StopKind::Final));
+        bench.hook(reminder(AttentionKind::Permission));
+        let line =
+            format!(r#"attention.cleared {{"attention_id":"notif-{}","how":"unknown","derived":true}}"#, bench.now);
+        assert_eq!(bench.hook(prompt("t2"))[0], line);
+        assert!(bench.state.requests.is_empty());
+    }
+
+    #[test]
+    fn a_subagent_that_is_kept_from_stopping_ends_once() {
+        let mut bench = Bench::working();
+        let agent = || "a1".to_owned();
+        let start = || Seen::SubagentStart { agent: agent(), agent_type: Some("Explore".to_owned()) };
+        let end = || Seen::SubagentEnd { agent: agent(), agent_type: Some("Explore".to_owned()) };
+        bench.hook(start());
+        assert_eq!(bench.hook(end()).len(), 1);
+        bench.hook(Seen::ToolStart(ToolCall { agent: Some(agent()), ..call("c1") }));
+        assert_eq!(
+            bench.hook(end()),
+            [r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","agent_id":"a1","ok":false,"derived":true}"#]
+        );
+        assert_eq!(bench.hook(start()).len(), 1, "it is sent for again");
+        assert_eq!(bench.hook(end()).len(), 1);
+    }
+
+    #[test]
     fn subagents_end_themselves_only() {
         let mut bench = Bench::working();
         let agent = || "a1".to_owned();
@@ -1143,6 +1236,35 @@ mod tests {
             bench.hook(Seen::SessionStart { source: StartSource::Resume }),
             [r#"session.started {"source":"resume"}"#]
         );
+    }
+
+    #[test]
+    fn what_began_before_the_end_and_was_taken_after_it_opens_nothing() {
+        let mut bench = Bench::working();
+        bench.now += 10_000;
+        bench.hook(Seen::SessionEnd { reason: EndReason::Exit });
+        let late = bench.now - 1_000 - 10;
+        bench.now = late;
+        assert!(bench.hook(Seen::ToolStart(call("c1"))).is_empty());
+        bench.now = late;
+        assert!(bench.hook(Seen::SessionStart { source: StartSource::Startup }).is_empty());
+        bench.now = late - 2 * LATE_MS;
+        assert_eq!(
+            bench.hook(Seen::SessionStart { source: StartSource::Resume }),
+            [r#"session.started {"source":"resume"}"#],
+            "no hook is as late as that: the clock was set back"
+        );
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_stops_no_heartbeat() {
+        let mut bench = Bench::working();
+        assert_eq!(bench.tick(-3_600_000), ["session.heartbeat {}"]);
+        assert!(bench.tick(HEARTBEAT_MS - 1).is_empty());
+        assert_eq!(bench.tick(1), ["session.heartbeat {}"]);
+        bench.dead = true;
+        assert!(bench.tick(0).is_empty());
+        assert_eq!(bench.tick(-3_600_000).len(), 2, "the turn's and the session's end");
     }
 
     #[test]
@@ -1225,6 +1347,11 @@ mod tests {
         bench.state.cwd = Some("/home/dev/proj".to_owned());
         bench.state.facts(Facts { title: Some(("mine".to_owned(), TitleSource::Custom)), ..Facts::default() });
         bench.state.facts(Facts { title: Some(("theirs".to_owned(), TitleSource::Harness)), ..Facts::default() });
+        let secret = format!("use {}", ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat());
+        bench.state.facts(Facts { title: Some((secret, TitleSource::Custom)), ..Facts::default() });
+        let stored = serde_json::to_value(&bench.state).expect("a state");
+        assert_eq!(stored["title"][0], "use [redacted]", "before it is stored");
+        bench.state.facts(Facts { title: Some(("mine".to_owned(), TitleSource::Custom)), ..Facts::default() });
         let block = bench.state.block(Path::new("/home/dev"), Some("box"));
         assert_eq!(block.cwd.as_deref(), Some("~/proj"));
         assert_eq!((block.title.as_deref(), block.title_source.as_deref()), (Some("mine"), Some("custom")));

@@ -16,6 +16,7 @@ use sessionpipe_core::ids;
 use sessionpipe_core::job::{Header, Hook, Process};
 use sessionpipe_core::payload::{self, Payload};
 use sessionpipe_core::privacy::seal;
+use sessionpipe_core::privacy::secrets::redact_tokens;
 use sessionpipe_core::seen::{Mapped, Seen, StartSource};
 use sessionpipe_core::tracker::{Draft, Moment, SessionState};
 
@@ -309,7 +310,7 @@ impl<'a> Taker<'a> {
         if let Some(process) = process {
             // It may have begun in this batch.
             self.save(batch)?;
-            if let Some(id) = batch.session_of(harness, process, cwd)? {
+            if let Some(id) = batch.session_of(harness, process, &redact_tokens(cwd))? {
                 return Ok(Ok(SessionName { id, made_up: false }));
             }
         }
@@ -501,11 +502,11 @@ fn resumes(mapped: &Mapped) -> bool {
     mapped.seen.iter().any(|seen| matches!(seen, Seen::SessionStart { source: StartSource::Resume }))
 }
 
-/// The root of the repository that a folder lies in. What lies in the home is in no repository above it.
+/// The root of the repository that a folder lies in, as it may be stored. What lies in the home is in no repository above it.
 fn repository(home: &Path, cwd: &str) -> Option<String> {
     let dirs = Path::new(cwd).ancestors().filter(|dir| dir.is_absolute());
     let root = dirs.take_while(|dir| Some(*dir) != home.parent()).find(|dir| dir.join(".git").exists())?;
-    Some(root.to_string_lossy().into_owned())
+    Some(redact_tokens(&root.to_string_lossy()).into_owned())
 }
 
 /// What the session's own files tell, as long as the version is missing: each time that its transcript has grown, and

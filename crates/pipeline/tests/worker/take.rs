@@ -69,6 +69,13 @@ fn secrets_and_raw_payloads_are_not_stored() {
     place.job("PreTool", &with("a", json!({"tool_name": "Bash", "tool_input": input, "input-messages": ["by heart"]})));
     take(&place);
     let event = place.events().pop().expect("a tool call");
+    // A folder of that name is in the session's stored state too, and still the same one.
+    let folder = format!("/src/{secret}");
+    let started = json!({"session_id": "b", "cwd": &folder, "transcript_path": format!("{folder}/b.jsonl")});
+    place.job("SessionStart", &started);
+    place.job("Prompt", &json!({"cwd": &folder}));
+    take(&place);
+    assert_eq!(place.lines().last().expect("a turn"), "b/1 turn.started");
     assert!(event.data["input"]["command"].as_str().expect("a command").contains("[redacted]"));
     for file in fs::read_dir(&place.host.dirs.state).expect("the state folder") {
         let path = file.expect("a file").path();
