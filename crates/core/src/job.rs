@@ -73,3 +73,23 @@ impl Header {
             .or_else(|| self.parents.iter().find(|p| !SHELLS.contains(&p.name.as_str())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_agent_is_the_nearest_that_is_no_shell() {
+        let process = |pid, name: &str| Process { pid, start: 1, name: name.to_owned() };
+        let agent = |parents: &[(u32, &str)]| {
+            let parents = parents.iter().map(|(pid, name)| process(*pid, name)).collect();
+            let header = Header { parents, env: [("PID".to_owned(), "9".to_owned())].into(), ..Header::default() };
+            (header.agent(None).map(|p| p.pid), header.agent(Some("PID")).map(|p| p.pid))
+        };
+        for shell in ["sh", "zsh", "fish", "nu", "tcsh", "pwsh", "xonsh"] {
+            assert_eq!(agent(&[(7, shell), (8, "codex"), (9, "node")]), (Some(8), Some(9)), "{shell}");
+        }
+        assert_eq!(agent(&[(7, "sh"), (8, "codex")]), (Some(8), Some(8)), "the named one is no ancestor");
+        assert_eq!(agent(&[(7, "sh")]), (None, None));
+    }
+}
