@@ -286,13 +286,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Takes and ticks until there is nothing to do.
-    fn listen(
-        &mut self,
-        lock: &Lock,
-        listener: &Listener,
-        idle: Duration,
-        stop: &Stop,
-    ) -> Result<Exit, WorkerError> {
+    fn listen(&mut self, lock: &Lock, listener: &Listener, idle: Duration, stop: &Stop) -> Result<Exit, WorkerError> {
         let mut idle_since = Instant::now();
         loop {
             if !lock.is_in_place(&self.context.host.dirs) {

@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// Only events since then: 10m, 2h, 3d ago, or a time such as 2026-11-30T14:00:00Z
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// Print the protocol's JSON, an event per line
     #[arg(long)]
@@ -86,11 +86,14 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         ));
     }
     let query = Query { harness: args.harness.clone(), session: args.session.clone(), since_ms, limit: None };
-    let mut view = View { tier: args.tier, json: args.json, lines: Lines::new(now, zone), text: String::new() };
+    let mut view = View { tier: args.tier, json: args.json, lines: Lines::new(now, zone), text: String::new(), shown: 0 };
     let mut after = 0;
     loop {
         after = show(after, &query, &mut view, host, out)?;
         if !args.follow {
+            if view.shown == 0 && !args.json {
+                out.complain("No event to show. When each agent was last heard of: sessionpipe status\n");
+            }
             return Ok(Exit::Success);
         }
         if !is_wanted_after(LOOK) {
@@ -113,11 +116,14 @@ struct View {
     json: bool,
     lines: Lines,
     text: String,
+    /// How many so far.
+    shown: usize,
 }
 
 impl View {
     fn push(&mut self, event: &Event, out: &Out) -> Result<(), CommandError> {
         let Some(event) = filter(event, self.tier) else { return Ok(()) };
+        self.shown += 1;
         if self.json {
             self.text.push_str(&serde_json::to_string(&event).map_err(CommandError::failed)?);
             self.text.push('\n');
