@@ -1,10 +1,12 @@
 //! As the harness does it: the command is read from the config that `install` wrote and run by a shell in a clean
 //! environment, for whole recorded sessions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sessionpipe_core::testing::{Call, Fixture};
 
 use crate::environment::TestEnvironment;
@@ -90,4 +92,44 @@ fn a_session_of_codex() {
     environment.expect(0, &["uninstall", "--yes"]);
     let after = environment.files();
     assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "every byte is back");
+}
+
+#[test]
+fn two_hundred_hooks_at_once() {
+    const SESSIONS: usize = 20;
+    const CALLS: usize = 10;
+    let environment = TestEnvironment::new();
+    let hook = environment.home().join(".cargo/bin/sessionpipe-hook");
+    let call = |session: usize, call: usize| {
+        let payload = json!({"session_id": format!("s{session}"), "hook_event_name": "PreToolUse", "cwd": "/",
+            "tool_name": "Bash", "tool_use_id": format!("c{call}"), "tool_input": {"command": "ls"}});
+        let file = environment.write(&format!("payloads/{session}-{call}"), &payload.to_string());
+        let mut command = environment.command(&hook);
+        command.args(["claude-code", "PreToolUse"]).stdin(File::open(file).expect("its payload"));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+    };
+    // The first of them starts the worker, which takes while the others come.
+    std::thread::scope(|scope| {
+        for session in 0..SESSIONS {
+            let call = &call;
+            scope.spawn(move || {
+                let hooks: Vec<_> = (0..CALLS).map(|nr| call(session, nr)).collect();
+                hooks.into_iter().for_each(|mut hook| assert!(hook.wait().expect("it ends").success()));
+            });
+        }
+    });
+    environment.expect(0, &["flush"]);
+    let said = environment.expect(0, &["tail", "--json", "--tier", "3"]);
+    let events: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    gap_free(&events);
+    let seen: BTreeSet<(&str, &str)> = events
+        .iter()
+        .map(|event| {
+            let what = event["data"]["call_id"].as_str().or(event["type"].as_str()).expect("a type");
+            (event["session"]["id"].as_str().expect("an id"), what)
+        })
+        .collect();
+    assert_eq!(seen.len(), SESSIONS * (CALLS + 1), "each call of each session, and its start");
+    assert_eq!(events.len(), seen.len(), "each once");
+    assert!(seen.iter().all(|(_, what)| *what == "session.started" || what.starts_with('c')));
 }
