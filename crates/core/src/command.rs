@@ -1,5 +1,8 @@
 //! The command that a config holds: how it is written, and how one of ours is recognised.
 
+// The hook asks it too: nothing here may panic.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 use std::path::Path;
 
 use crate::host::Program;
@@ -103,12 +106,13 @@ pub fn owned_argv(argv: &[String]) -> Option<Owned> {
     } else if program.replace('\\', "/").ends_with(OLD_CLIENT) {
         (program.as_str(), rest)
     } else {
-        let script = rest.iter().position(|arg| arg.replace('\\', "/").ends_with(OLD_CLIENT))?;
+        let at = rest.iter().position(|arg| arg.replace('\\', "/").ends_with(OLD_CLIENT))?;
+        let (options, [script, rest @ ..]) = rest.split_at_checked(at)? else { return None };
         // Only options may stand between the program and its script.
-        if !rest[..script].iter().all(|arg| arg.starts_with('-')) {
+        if !options.iter().all(|arg| arg.starts_with('-')) {
             return None;
         }
-        (rest[script], rest[script + 1..].to_vec())
+        (*script, rest.to_vec())
     };
     let harness = *rest.first()?;
     if harness.starts_with('-') {
@@ -126,7 +130,7 @@ pub fn owned_argv(argv: &[String]) -> Option<Owned> {
 pub fn previous_argv(argv: &[String]) -> Option<&[String]> {
     let start = argv.iter().position(|arg| arg == PREVIOUS_NOTIFY)? + 1;
     let end = argv.iter().rposition(|arg| arg == "--").filter(|end| *end >= start).unwrap_or(argv.len());
-    Some(&argv[start..end])
+    argv.get(start..end)
 }
 
 fn file_name(program: &str) -> &str {

@@ -3,6 +3,9 @@
 //! [`Scanner`] runs in the hook: it finds the end of the first JSON value and the few keys that prove the sender,
 //! without building anything. [`parse`] runs in the worker and makes the most of what arrived.
 
+// A part of it runs in the hook, the rest on whatever a harness sends: nothing here may panic.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 use serde_json::{Map, Value};
 
 use crate::harness::{Harness, Mark};
@@ -46,7 +49,7 @@ pub fn parse(bytes: &[u8]) -> Result<Payload, String> {
     }
     let mut scanner = Scanner::default();
     let end = scanner.feed(trimmed);
-    let whole = &trimmed[..end.unwrap_or(trimmed.len())];
+    let whole = end.and_then(|end| trimmed.get(..end)).unwrap_or(trimmed);
     if end.is_some() {
         if let Ok(value) = serde_json::from_slice::<Value>(whole) {
             return object(value, false);
@@ -85,7 +88,7 @@ fn mend(bytes: &[u8]) -> Vec<u8> {
         match byte {
             b'"' => in_string = !in_string,
             b'\\' if in_string => {
-                let (taken, written) = escape(&bytes[at..]);
+                let (taken, written) = escape(bytes.get(at..).unwrap_or_default());
                 out.extend_from_slice(written);
                 at += taken;
                 continue;
@@ -110,17 +113,18 @@ fn escape(bytes: &[u8]) -> (usize, &[u8]) {
         let hex = bytes.get(from..from + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
     };
+    let head = |len: usize| bytes.get(..len).unwrap_or(REPLACEMENT);
     match bytes.get(1) {
         Some(b'u') => match unit(0) {
             Some(0xd800..=0xdbff) => match unit(6) {
-                Some(0xdc00..=0xdfff) => (12, &bytes[..12]),
+                Some(0xdc00..=0xdfff) => (12, head(12)),
                 _ => (6, REPLACEMENT),
             },
             Some(0xdc00..=0xdfff) => (6, REPLACEMENT),
-            Some(_) => (6, &bytes[..6]),
+            Some(_) => (6, head(6)),
             None => (2, REPLACEMENT),
         },
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => (2, &bytes[..2]),
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => (2, head(2)),
         Some(_) => (1, b"\\\\"),
         None => (1, b""),
     }
@@ -140,7 +144,7 @@ fn close(bytes: &[u8]) -> Vec<u8> {
         at += 1;
         match byte {
             b'"' => {
-                let Some(len) = string_end(&bytes[at..]) else { break };
+                let Some(len) = string_end(bytes.get(at..).unwrap_or_default()) else { break };
                 at += len;
                 if value_next.last() == Some(&true) {
                     safe = (at, open.clone());
@@ -177,7 +181,7 @@ fn close(bytes: &[u8]) -> Vec<u8> {
         }
     }
     let (end, open) = safe;
-    let mut out = bytes[..end].to_vec();
+    let mut out = bytes.get(..end).unwrap_or(bytes).to_vec();
     out.extend(open.into_iter().rev());
     out
 }
@@ -187,7 +191,7 @@ fn string_end(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[at] == b'"' {
+        if bytes.get(at) == Some(&b'"') {
             return Some(at + 1);
         }
         at += 2;
@@ -227,12 +231,9 @@ impl Scanner {
         while at < chunk.len() {
             if self.string && !self.escaped && self.word.is_none() {
                 // The long way through a string that nobody asks for.
-                match memchr::memchr2(b'"', b'\\', &chunk[at..]) {
-                    Some(skip) => at += skip,
-                    None => return None,
-                }
+                at += memchr::memchr2(b'"', b'\\', chunk.get(at..)?)?;
             }
-            let byte = chunk[at];
+            let byte = *chunk.get(at)?;
             at += 1;
             if self.step(byte) {
                 self.done = true;

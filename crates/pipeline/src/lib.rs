@@ -34,6 +34,9 @@
 //!
 //! A raw payload is stored nowhere but in the spool, and there only until its job is taken.
 
+// The hook must not fail its harness, nor one job the worker: nothing here panics of its own accord.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 pub mod hook;
 pub mod losses;
 pub mod outbox;
