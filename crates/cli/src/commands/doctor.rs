@@ -77,6 +77,9 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     } else {
         out.print(&render(&diagnoses, &store, latency.as_ref(), host, out))?;
         out.print(&match uneasy.as_slice() {
+            [] if diagnoses.iter().all(|d| matches!(d.state, State::NotWired | State::NotFound)) => {
+                "no agent is wired\n".to_owned()
+            }
             [] => out.paint(Role::Good, "all is well") + "\n",
             uneasy => format!("{}\n", out.paint(Role::Warn, &format!("needs attention: {}", uneasy.join(", ")))),
         })?;
@@ -260,10 +263,7 @@ struct Store {
 }
 
 impl Store {
-    fn look(
-        outbox: &Result<Option<Reader>, OutboxError>,
-        host: &Host,
-    ) -> Result<Self, CommandError> {
+    fn look(outbox: &Result<Option<Reader>, OutboxError>, host: &Host) -> Result<Self, CommandError> {
         let reader = outbox.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
             error: outbox.as_ref().err().map(unreadable),

@@ -20,7 +20,7 @@ use crate::out::{Out, count};
                         Exit codes: 0 all is taken, 1 something is left.")]
 pub struct Args {
     /// Give up after so many seconds
-    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Duration,
     /// Print JSON
     #[arg(long)]

@@ -70,6 +70,9 @@ fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
     if harnesses.iter().any(|health| uneasy(&health)) {
         text.push_str("\nTo wire what is not: sessionpipe install\n");
     }
+    if harnesses.iter().any(|health| health.wired() != Wired::Not && health.last_heard_ms().is_none()) {
+        text.push_str("\nWhy an agent is silent: sessionpipe doctor\n");
+    }
     text
 }
 

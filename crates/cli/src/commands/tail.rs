@@ -37,7 +37,7 @@ pub struct Args {
     /// Only events of this agent
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
-    /// Only events of sessions whose id begins so
+    /// Only events of sessions whose id begins so; --json shows it
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// Only events since then: 10m, 2h, 3d ago, or a time such as 2026-11-30T14:00:00Z
@@ -86,7 +86,8 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         ));
     }
     let query = Query { harness: args.harness.clone(), session: args.session.clone(), since_ms, limit: None };
-    let mut view = View { tier: args.tier, json: args.json, lines: Lines::new(now, zone), text: String::new(), shown: 0 };
+    let mut view =
+        View { tier: args.tier, json: args.json, lines: Lines::new(now, zone), text: String::new(), shown: 0 };
     let mut after = 0;
     loop {
         after = show(after, &query, &mut view, host, out)?;

@@ -26,6 +26,7 @@ fn session(environment: &TestEnvironment, id: u32, minutes: u64) {
 #[test]
 fn all_is_well() {
     let environment = TestEnvironment::with_agents();
+    assert!(environment.expect(0, &["doctor"]).stdout.ends_with("\nno agent is wired\n"));
     environment.expect(0, &["install", "--yes", "--harness", "claude-code"]);
     let said = environment.expect(0, &["doctor"]);
     let lines: Vec<&str> = said.stdout.lines().collect();

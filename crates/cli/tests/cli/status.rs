@@ -19,6 +19,8 @@ fn before_and_after_an_install() {
     claude-code  2.1.328  ~/.claude/settings.json  wired, 16 hooks  no event yet
     codex        found    ~/.codex/hooks.json      wired, 12 hooks  no event yet
     codex        found    ~/.codex/config.toml     wired, 1 hook
+
+    Why an agent is silent: sessionpipe doctor
     ");
 }
 
