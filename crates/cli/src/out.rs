@@ -140,7 +140,10 @@ impl Out {
     pub fn ask(&self, question: &str) -> io::Result<bool> {
         self.print(&format!("{question} [y/N] "))?;
         let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
+        if io::stdin().read_line(&mut answer)? == 0 {
+            // No answer, and so no end of the line either.
+            self.print("\n")?;
+        }
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 

@@ -28,11 +28,12 @@ pub enum Mode {
     Yes,
 }
 
-/// Shows a plan and, as far as `mode` says, applies it.
+/// Shows a plan and, as far as `mode` says, applies it. `command` is what the person typed, so far as it says what to
+/// plan for.
 ///
 /// # Errors
 /// When nothing could be applied, or stdout cannot be written.
-pub fn carry_out(plan: &Plan, mode: Mode, json: bool, host: &Host, out: &Out) -> Outcome {
+pub fn carry_out(plan: &Plan, command: &str, mode: Mode, json: bool, host: &Host, out: &Out) -> Outcome {
     let refused = plan.refused().next().is_some();
     let settled = |plan_exit| if refused { Exit::Attention } else { plan_exit };
     let applies = match mode {
@@ -40,14 +41,19 @@ pub fn carry_out(plan: &Plan, mode: Mode, json: bool, host: &Host, out: &Out) ->
         Mode::Ask => !json && out.is_interactive() || plan.is_noop(),
         Mode::DryRun | Mode::Check => false,
     };
+    let mut end = format!("{}{}", total(plan, out), next(plan, command, mode, out));
     if !json {
-        out.print(&render(plan, mode != Mode::Check, host, out))?;
+        let text = render(plan, mode != Mode::Check, host, out);
+        if !text.is_empty() {
+            end.insert(0, '\n');
+        }
+        out.print(&text)?;
     }
     if !applies {
         if json {
             out.json(&Document::plan(plan, host))?;
         } else {
-            out.print(&format!("\n{}{}", total(plan, out), next(plan, out)))?;
+            out.print(&end)?;
         }
         return Ok(match mode {
             Mode::Check if !plan.is_noop() => Exit::WouldChange,
@@ -59,7 +65,7 @@ pub fn carry_out(plan: &Plan, mode: Mode, json: bool, host: &Host, out: &Out) ->
         if json {
             out.json(&Document::plan(plan, host))?;
         } else {
-            out.print(&format!("\n{}{}", total(plan, out), next(plan, out)))?;
+            out.print(&end)?;
         }
         return Ok(settled(Exit::Success));
     }
@@ -129,14 +135,21 @@ fn copy_summary(copy: &CopyPlan, out: &Out) -> String {
 }
 
 fn files(plan: &Plan) -> impl Iterator<Item = (&HarnessPlan, &FilePlan)> {
-    plan.harnesses.iter().flat_map(|harness| harness.files.iter().map(move |file| (harness, file)))
+    let all = plan.harnesses.iter().flat_map(|harness| harness.files.iter().map(move |file| (harness, file)));
+    all.filter(|(_, file)| concerns(plan, file))
+}
+
+/// Nothing can be removed from a file that is not there.
+fn concerns(plan: &Plan, file: &FilePlan) -> bool {
+    plan.action == Action::Install || file.before.is_some() || file.state != FileState::UpToDate
 }
 
 /// What else the person must know: folders that are not touched, and notices.
 fn beside(plan: &Plan, out: &Out) -> String {
     let mut text = String::new();
     let mut alone = Table::default();
-    for dir in plan.harnesses.iter().flat_map(|harness| &harness.left_alone) {
+    let dirs = plan.harnesses.iter().flat_map(|harness| &harness.left_alone);
+    for dir in dirs.filter(|_| plan.action == Action::Install) {
         alone.row([
             cell(Role::Faint, "left alone"),
             cell(Role::Plain, out.path(dir)),
@@ -183,7 +196,7 @@ fn notices(plan: &Plan) -> Vec<(&'static str, String)> {
 fn total(plan: &Plan, out: &Out) -> String {
     let changes = plan.changes().count();
     let refused = plan.refused().count();
-    let same = plan.files().filter(|file| file.state == FileState::UpToDate).count();
+    let same = files(plan).filter(|(_, file)| file.state == FileState::UpToDate).count();
     let copies = plan.copies.iter().filter(|copy| !copy.up_to_date).count();
     let mut parts = Vec::new();
     if changes > 0 {
@@ -194,7 +207,7 @@ fn total(plan: &Plan, out: &Out) -> String {
         parts.push(format!("{} of ours would be {verb}", count(copies, "program")));
     }
     if same > 0 {
-        parts.push(format!("{same} up to date"));
+        parts.push(format!("{same} {}", unchanged(plan.action)));
     }
     if refused > 0 {
         parts.push(out.paint(Role::Bad, &format!("{refused} refused")));
@@ -202,14 +215,19 @@ fn total(plan: &Plan, out: &Out) -> String {
     if parts.is_empty() { String::new() } else { format!("{}. ", parts.join(", ")) }
 }
 
+/// What is so of a file that needs no change.
+fn unchanged(action: Action) -> &'static str {
+    if action == Action::Install { "up to date" } else { "without anything of ours" }
+}
+
 /// What to do with a plan that is only shown.
-fn next(plan: &Plan, out: &Out) -> String {
+fn next(plan: &Plan, command: &str, mode: Mode, out: &Out) -> String {
     if plan.is_noop() {
         return "Nothing to do.\n".to_owned();
     }
-    let command = if plan.action == Action::Install { "install" } else { "uninstall" };
     let yes = if out.is_interactive() { "" } else { " --yes" };
-    format!("Nothing was written. Apply with: sessionpipe {command}{yes}\n")
+    let why = if mode == Mode::Ask { "There is no terminal to ask on. " } else { "" };
+    format!("{why}Nothing was written. Apply with: sessionpipe {command}{yes}\n")
 }
 
 fn render_receipt(plan: &Plan, receipt: &Receipt, host: &Host, out: &Out) -> String {
@@ -225,7 +243,7 @@ fn render_receipt(plan: &Plan, receipt: &Receipt, host: &Host, out: &Out) -> Str
     let open = outcomes().count() - done - same;
     let mut text = format!("\n{}\n{} changed", table.render(out), count(done, "file"));
     if same > 0 {
-        let _ = write!(text, ", {same} up to date");
+        let _ = write!(text, ", {same} {}", unchanged(plan.action));
     }
     if open > 0 {
         let _ = write!(text, ", {}", out.paint(Role::Bad, &format!("{open} not done")));
@@ -248,6 +266,7 @@ fn outcome_text(file: &FileReceipt) -> (Role, String) {
         n => format!("{n} entries of ours"),
     };
     match &file.outcome {
+        FileOutcome::UpToDate if file.handlers == 0 => (Role::Faint, hooks()),
         FileOutcome::UpToDate => (Role::Faint, format!("up to date, {}", hooks())),
         FileOutcome::Created => (Role::Good, format!("made, {}", hooks())),
         FileOutcome::Changed => (Role::Good, format!("changed, {}", hooks())),

@@ -20,6 +20,12 @@ pub fn adapters(names: &[String]) -> Result<Vec<&'static dyn Adapter>, CommandEr
     Ok(all.into_iter().filter(wanted).collect())
 }
 
+/// The names as they were given, to be typed again.
+#[must_use]
+pub fn options(names: &[String]) -> String {
+    names.iter().map(|name| format!(" --harness {name}")).collect()
+}
+
 fn unknown(name: &str, all: &[&dyn Adapter]) -> CommandError {
     let known: Vec<&str> = all.iter().map(|adapter| adapter.harness().name).collect();
     CommandError::usage(anyhow::anyhow!("no harness is called {name:?}")).hint(format!("known: {}", known.join(", ")))

@@ -71,7 +71,7 @@ pub struct FilePlan {
     /// What would be done.
     pub state: FileState,
     /// In a few words: `16 hooks to add`, `new file, 16 hooks`, `notify: ours first, yours chained after it`,
-    /// `up to date`, or the refusal.
+    /// `up to date`, `nothing of ours in it`, or the refusal.
     pub summary: String,
     /// The text now; `None` where there is no file.
     pub before: Option<String>,
@@ -215,11 +215,10 @@ pub fn plan_install(host: &Host, harnesses: &[HarnessInput<'_>]) -> Result<Plan,
         to: to.clone(),
         up_to_date: same_bytes(from, to),
     };
-    Ok(Plan {
-        action: Action::Install,
-        harnesses: harnesses.iter().map(plan).collect(),
-        copies: host.program.copies.iter().map(copy).collect(),
-    })
+    let harnesses: Vec<HarnessPlan> = harnesses.iter().map(plan).collect();
+    // Where nothing is wired nobody calls them.
+    let copies = if harnesses.is_empty() { &[][..] } else { &host.program.copies };
+    Ok(Plan { action: Action::Install, harnesses, copies: copies.iter().map(copy).collect() })
 }
 
 /// What must change so that nothing of ours is left in the configs of these harnesses. Works with and without a
@@ -371,7 +370,7 @@ impl FilePlan {
         if self.changes() {
             disk::may_write(&real)?;
         }
-        self.summary = summary(&self.state, &outlook.edited);
+        self.summary = summary(self.goal.action, &self.state, &outlook.edited);
         self.after = outlook.after;
         self.patch = outlook.edited.patch;
         self.created = outlook.created;
@@ -448,9 +447,10 @@ fn count(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
-fn summary(state: &FileState, edited: &Edited) -> String {
+fn summary(action: Action, state: &FileState, edited: &Edited) -> String {
     let tally = edited.tally;
     match state {
+        FileState::UpToDate if action == Action::Uninstall => return "nothing of ours in it".to_owned(),
         FileState::UpToDate => return "up to date".to_owned(),
         FileState::Remove => return "ours alone: the file goes".to_owned(),
         FileState::Create if edited.remarks.is_empty() => return format!("new file, {}", count(tally.added, "hook")),

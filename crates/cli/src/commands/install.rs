@@ -58,7 +58,10 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     let adapters = select::adapters(&args.harness)?;
     let (found, missing) = select::found(&adapters, host);
     if args.print {
-        let here = found.iter().map(|(adapter, _)| *adapter).collect();
+        let here: Vec<_> = found.iter().map(|(adapter, _)| *adapter).collect();
+        if args.harness.is_empty() && here.is_empty() && !args.json {
+            return nothing_found(&adapters, &missing, host, out);
+        }
         return print(if args.harness.is_empty() { here } else { adapters }, args.json, host, out);
     }
     if !args.harness.is_empty() && !missing.is_empty() && !args.force {
@@ -66,7 +69,7 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         return Err(looked_for(&adapters, &missing, host, out)
             .into_iter()
             .fold(error, CommandError::hint)
-            .hint("to wire it all the same, add --force"));
+            .hint(all_the_same(&adapters, &missing, host)));
     }
     if found.is_empty() && !args.force && !args.json {
         return nothing_found(&adapters, &missing, host, out);
@@ -86,13 +89,24 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         Args { yes: true, .. } => Mode::Yes,
         _ => Mode::Ask,
     };
-    carry_out(&plan, mode, args.json, host, out)
+    let force = if args.force { " --force" } else { "" };
+    let command = format!("install{}{force}", select::options(&args.harness));
+    carry_out(&plan, &command, mode, args.json, host, out)
 }
+
+/// What helps where an agent has no folder to write to.
+const START_IT: &str = "start the agent once, so that it makes its own";
 
 /// An agent that is wanted all the same, but has no folder to write to.
 fn nothing_to_write(name: &str) -> CommandError {
-    CommandError::failed(anyhow::anyhow!("{name} has no config folder here"))
-        .hint("start the agent once, so that it makes its own")
+    CommandError::failed(anyhow::anyhow!("{name} has no config folder here")).hint(START_IT)
+}
+
+/// How agents that are not found can be wired.
+fn all_the_same(adapters: &[&dyn Adapter], missing: &[&str], host: &Host) -> &'static str {
+    let mut wanted = adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name));
+    let has_folder = |adapter: &&dyn Adapter| !entries_to_paste(host, *adapter).is_empty();
+    if wanted.all(has_folder) { "to wire it all the same, add --force" } else { START_IT }
 }
 
 fn nothing_found(adapters: &[&dyn Adapter], missing: &[&str], host: &Host, out: &Out) -> Outcome {
@@ -140,6 +154,7 @@ struct PasteDocument {
 
 fn print(adapters: Vec<&dyn Adapter>, json: bool, host: &Host, out: &Out) -> Outcome {
     let mut entries = Vec::new();
+    let copies = if adapters.is_empty() { &[][..] } else { &host.program.copies };
     for adapter in adapters {
         let harness = adapter.harness().name;
         let pastes = entries_to_paste(host, adapter);
@@ -161,7 +176,7 @@ fn print(adapters: Vec<&dyn Adapter>, json: bool, host: &Host, out: &Out) -> Out
             out.print(&format!("{before}{title}\n{}\n", paste.text.trim_end()))?;
         }
     }
-    for (from, to) in &host.program.copies {
+    for (from, to) in copies {
         out.complain(&format!("note: first copy {} to {}\n", out.path(from), out.path(to)));
     }
     Ok(Exit::Success)

@@ -55,5 +55,8 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         Args { yes: true, .. } => Mode::Yes,
         _ => Mode::Ask,
     };
-    carry_out(&plan, mode, args.json, host, out)
+    // A dry run may go without it.
+    let force = if args.force || host.dirs.redirected { " --force" } else { "" };
+    let command = format!("uninstall{}{force}", select::options(&args.harness));
+    carry_out(&plan, &command, mode, args.json, host, out)
 }

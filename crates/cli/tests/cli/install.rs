@@ -95,7 +95,11 @@ fn the_exit_code_tells() {
     environment.expect(3, &["install", "--check"]);
     // Nobody can be asked.
     let said = environment.expect(2, &["install"]);
-    let summary = "3 files would change. Nothing was written. Apply with: sessionpipe install --yes\n";
+    let summary = "3 files would change. There is no terminal to ask on. Nothing was written. Apply with: \
+                   sessionpipe install --yes\n";
+    assert!(said.stdout.ends_with(summary), "{}", said.stdout);
+    let said = environment.expect(0, &["install", "--dry-run", "--harness", "codex"]);
+    let summary = "2 files would change. Nothing was written. Apply with: sessionpipe install --harness codex --yes\n";
     assert!(said.stdout.ends_with(summary), "{}", said.stdout);
     environment.expect(0, &["install", "--dry-run"]);
     environment.expect(0, &["install", "--yes"]);
@@ -129,6 +133,13 @@ fn a_harness_that_is_not_here() {
     assert!(environment.read(".claude/settings.json").contains("claude-code Stop"));
 
     let environment = TestEnvironment::new();
+    // It could not be wired with --force either.
+    let said = environment.expect(1, &["install", "--harness", "codex"]);
+    assert_snapshot!(said.stderr, @"
+    error: not found here: codex
+      = Codex: looked for ~/.codex
+      = start the agent once, so that it makes its own
+    ");
     for args in
         [&["install", "--yes", "--harness", "codex", "--force"][..], &["install", "--print", "--harness", "codex"]]
     {
@@ -150,6 +161,14 @@ fn a_machine_without_agents() {
       = Codex: looked for ~/.codex
     Nothing to do. To see it work without one: sessionpipe demo
     ");
+    assert_eq!(environment.expect(0, &["install", "--print"]).stdout, said.stdout);
+    assert_eq!(environment.expect(0, &["uninstall"]).stdout, "Nothing to do.\n");
+    // A build tree would copy its programs first; not here.
+    for args in [&["install", "--json"][..], &["install", "--check", "--json"], &["install", "--yes", "--json"]] {
+        let output = environment.run_program(std::path::Path::new(env!("CARGO_BIN_EXE_sessionpipe")), args);
+        assert_eq!((output.code, output.stdout.contains("\"copies\": []")), (0, true), "{}", output.stdout);
+    }
+    assert!(!environment.state().exists());
 }
 
 #[test]

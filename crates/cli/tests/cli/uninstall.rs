@@ -15,7 +15,12 @@ fn every_byte_comes_back() {
     environment.expect(0, &["uninstall", "--yes"]);
     assert_eq!(environment.files(), before);
     let said = environment.expect(0, &["uninstall", "--yes"]);
-    assert!(said.stdout.ends_with("Nothing to do.\n"), "{}", said.stdout);
+    assert_snapshot!(said.stdout, @"
+    claude-code  2.1.328  ~/.claude/settings.json  nothing of ours in it
+    codex        found    ~/.codex/config.toml     nothing of ours in it
+
+    2 without anything of ours. Nothing to do.
+    ");
 }
 
 #[test]
@@ -46,6 +51,8 @@ fn not_while_our_folders_are_redirected() {
       = unset SESSIONPIPE_HOME, or say that it is meant so: sessionpipe uninstall --force
     ");
     assert_eq!(environment.files(), installed);
+    let said = environment.expect(0, &["uninstall", "--dry-run"]);
+    assert!(said.stdout.ends_with("Apply with: sessionpipe uninstall --force --yes\n"), "{}", said.stdout);
     environment.expect(0, &["uninstall", "--yes", "--force"]);
     assert!(!environment.read(".claude/settings.json").contains("sessionpipe"));
 }
