@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use semver::Version;
 use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
+use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
 
 use crate::transcript::{self, entries};
@@ -50,7 +51,7 @@ pub(crate) fn lowest_version(host: &Host, dir: &Path, installed: &[Version]) -> 
     let registry = entries(&dir.join("sessions"))
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .filter(|path| transcript::modified_ms(path).is_some_and(|ms| ms >= since))
-        .filter_map(|path| version_in(&fs::read(path).ok()?));
+        .filter_map(|path| version_in(&file::read(&path).ok()?));
     sessions.chain(registry).chain(installed.iter().cloned()).min()
 }
 
@@ -101,7 +102,7 @@ fn package_version(dir: &Path) -> Option<Version> {
         name: String,
         version: Version,
     }
-    let package: Package = serde_json::from_slice(&fs::read(dir.join("package.json")).ok()?).ok()?;
+    let package: Package = serde_json::from_slice(&file::read(&dir.join("package.json")).ok()?).ok()?;
     let rest = package.name.strip_prefix("@anthropic-ai/claude-code")?;
     (rest.is_empty() || rest.starts_with('-')).then_some(package.version)
 }

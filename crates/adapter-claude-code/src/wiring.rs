@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use semver::Version;
 use serde_json::{Map, Value, json};
 use sessionpipe_core::command;
+use sessionpipe_core::file;
 use sessionpipe_core::harness::{Means, NativeEvent};
 use sessionpipe_core::host::Host;
 use sessionpipe_core::wiring::{HookEntry, Shape, When, Wiring};
@@ -207,8 +208,8 @@ fn triple(version: &Version) -> (u64, u64, u64) {
 ///
 /// # Errors
 /// What Claude Code, whose JSON is strict, does not accept in it.
-fn read(file: &Path) -> Option<Result<Map<String, Value>, String>> {
-    let bytes = fs::metadata(file).ok().filter(fs::Metadata::is_file).and_then(|_| fs::read(file).ok())?;
+fn read(path: &Path) -> Option<Result<Map<String, Value>, String>> {
+    let bytes = file::read(path).ok()?;
     let bytes = bytes.strip_prefix(BOM).unwrap_or(&bytes);
     if bytes.trim_ascii().is_empty() {
         return None;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use semver::Version;
 use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
+use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
 use uuid::Uuid;
 
@@ -74,13 +75,13 @@ fn program_version(program: &Path) -> Option<Version> {
     })
 }
 
-fn package_version(file: &Path) -> Option<Version> {
+fn package_version(path: &Path) -> Option<Version> {
     #[derive(Deserialize)]
     struct Package {
         name: String,
         version: String,
     }
-    let package: Package = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    let package: Package = serde_json::from_slice(&file::read(path).ok()?).ok()?;
     if !package.name.starts_with(PACKAGE) {
         return None;
     }

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`harness`] | the constants of one harness: registry row, marks, replies, quirks, native events |
 //! | [`adapter`] | the trait that a harness's crate implements |
+//! | [`file`] | reading files that others own |
 //! | [`host`] | the only door to the outside: home, environment, clock, state folder |
 //! | [`command`] | the command that a config holds: how it is written, and how one of ours is recognised |
 //! | [`wiring`] | what an adapter wants to be true of config files (data, not edits) |
@@ -22,6 +23,7 @@
 pub mod adapter;
 pub mod command;
 pub mod event;
+pub mod file;
 pub mod harness;
 pub mod host;
 pub mod ids;

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use sessionpipe_core::file::MAX_FILE;
 use sha2::{Digest, Sha256};
 
-use crate::plan::MAX_FILE;
 use crate::refusal::{Place, Refusal};
 
 /// Links that are followed by hand, to name the end of a dangling chain; the kernel's limit is 40.

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
 
 use crate::disk;
@@ -122,7 +123,7 @@ impl Manifest {
     /// See [`ManifestError`].
     pub fn read(host: &Host) -> Result<Self, ManifestError> {
         let path = host.dirs.manifest();
-        let bytes = match std::fs::read(&path) {
+        let bytes = match file::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(ManifestError::Read { path, source }),
@@ -156,7 +157,7 @@ impl Record {
         if !sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
             return None;
         }
-        let bytes = std::fs::read(host.dirs.backups().join(sha256)).ok()?;
+        let bytes = file::read(&host.dirs.backups().join(sha256)).ok()?;
         (disk::sha256(&bytes) == *sha256).then(|| String::from_utf8(bytes).ok())?
     }
 }

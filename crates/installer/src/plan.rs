@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use json_patch::Patch;
 use sessionpipe_core::adapter::{Adapter, Found};
+use sessionpipe_core::file::MAX_FILE;
 use sessionpipe_core::host::Host;
 use sessionpipe_core::wiring::{When, Wiring};
 use similar::TextDiff;
@@ -14,9 +15,6 @@ use crate::disk::{self, Real};
 use crate::edit::{self, Containers, Edited, Step};
 use crate::manifest::{Manifest, ManifestError, Original, Record, path_of};
 use crate::refusal::Refusal;
-
-/// Larger files are refused: no config is that large, and a plan holds the text several times.
-pub const MAX_FILE: u64 = 64 << 20;
 
 /// A harness to plan for.
 pub struct HarnessInput<'a> {
@@ -369,6 +367,11 @@ impl FilePlan {
         };
         if self.changes() {
             disk::may_write(&real)?;
+        }
+        // It must be readable again.
+        let size = outlook.after.as_ref().map_or(0, |after| after.len() as u64);
+        if size > MAX_FILE {
+            return Err(Refusal::TooLarge { size, max: MAX_FILE });
         }
         self.summary = summary(self.goal.action, &self.state, &outlook.edited);
         self.after = outlook.after;

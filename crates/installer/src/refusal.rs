@@ -77,7 +77,7 @@ pub enum Refusal {
     /// A pipe, socket or device.
     #[error("it is not a regular file")]
     NotRegular,
-    /// Larger than [`crate::plan::MAX_FILE`].
+    /// Larger than [`sessionpipe_core::file::MAX_FILE`].
     #[error("{size} bytes are more than the {max} that are edited")]
     TooLarge {
         /// Its size in bytes.

@@ -1,11 +1,11 @@
 //! What could keep the hooks silent, beyond what the installer sees: switches, policies, a file that Claude Code ignores.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::command;
+use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
 
 use super::{BOM, DIR_VAR, Settings, read, settings, too_old, triple};
@@ -110,33 +110,33 @@ fn check_switch(file: &Path, level: Level, whose: &str) -> Option<Finding> {
 }
 
 /// What keeps the hooks of one config dir silent.
-fn check_settings(Settings { file, version }: &Settings) -> Vec<Finding> {
-    let settings = match read(file) {
+fn check_settings(Settings { file: path, version }: &Settings) -> Vec<Finding> {
+    let settings = match read(path) {
         None => return Vec::new(),
         Some(Ok(settings)) => settings,
         Some(Err(error)) => {
             let text = format!("Claude Code ignores this file, all hooks in it included: {error}");
-            return vec![problem(file, text, "correct the file")];
+            return vec![problem(path, text, "correct the file")];
         }
     };
-    let mut findings: Vec<_> = check_switch(file, Level::Problem, "for this config dir").into_iter().collect();
+    let mut findings: Vec<_> = check_switch(path, Level::Problem, "for this config dir").into_iter().collect();
     findings.extend(rejected(&settings).into_iter().map(|at| {
         let text = format!("this file has an entry Claude Code rejects at {at}; all hooks in it are ignored");
-        problem(file, text, "correct the entry")
+        problem(path, text, "correct the entry")
     }));
     if let Some(version) = version.as_ref().filter(|v| triple(v) < harness::SKIPS_FROM) {
         if triple(version) < harness::OLDEST {
-            findings.push(problem(file, too_old(version), "update Claude Code, then: sessionpipe install"));
+            findings.push(problem(path, too_old(version), "update Claude Code, then: sessionpipe install"));
         } else {
             let events = settings.get("hooks").and_then(Value::as_object).into_iter().flat_map(Map::keys);
             findings.extend(events.filter(|event| !harness::knows(triple(version), event)).map(|event| {
                 let text = format!("version {version} does not know hooks.{event}, and then ignores the whole file");
-                problem(file, text, "update Claude Code; if the entry is ours: sessionpipe install")
+                problem(path, text, "update Claude Code; if the entry is ours: sessionpipe install")
             }));
         }
-        if triple(version) < BOM_FROM && fs::read(file).is_ok_and(|bytes| bytes.starts_with(BOM)) {
+        if triple(version) < BOM_FROM && file::read(path).is_ok_and(|bytes| bytes.starts_with(BOM)) {
             let text = format!("the file begins with a byte order mark, and version {version} then ignores it");
-            findings.push(problem(file, text, "update Claude Code, or save the file without the mark"));
+            findings.push(problem(path, text, "update Claude Code, or save the file without the mark"));
         }
     }
     findings

@@ -1,11 +1,11 @@
 //! Codex's config files as it reads them. Both formats become JSON values, so that the hooks of either look alike.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::Value;
 use sessionpipe_core::command::owned;
+use sessionpipe_core::file;
 
 use crate::HARNESS;
 
@@ -23,8 +23,8 @@ pub(super) enum ReadError {
 }
 
 /// A file's value; `None` where there is no file, or a blank one.
-pub(super) fn read(file: &Path) -> Result<Option<Value>, ReadError> {
-    let bytes = match fs::read(file) {
+pub(super) fn read(path: &Path) -> Result<Option<Value>, ReadError> {
+    let bytes = match file::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -33,7 +33,7 @@ pub(super) fn read(file: &Path) -> Result<Option<Value>, ReadError> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    if file.extension().is_some_and(|extension| extension == "toml") {
+    if path.extension().is_some_and(|extension| extension == "toml") {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let value = toml_edit::de::from_str(text).map_err(|error| ReadError::Toml {
             message: error.message().to_owned(),

@@ -63,6 +63,25 @@ fn a_dry_run_shows_the_plan_and_touches_nothing() {
 }
 
 #[test]
+fn what_is_no_regular_file_is_never_opened() {
+    let environment = TestEnvironment::new();
+    let files = [".claude/settings.json", ".codex/hooks.json", ".codex/config.toml"];
+    for file in files {
+        environment.write(file, "");
+        let path = environment.home().join(file);
+        std::fs::remove_file(&path).expect("gone");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a FIFO");
+    }
+    // Opening one would wait for a writer for ever.
+    for args in [&["install", "--yes"][..], &["uninstall", "--yes"]] {
+        let said = environment.expect(1, args);
+        assert_eq!(said.stdout.matches("refused: it is not a regular file").count(), files.len(), "{}", said.stdout);
+    }
+    environment.expect(0, &["status"]);
+    environment.expect(1, &["doctor"]);
+}
+
+#[test]
 fn what_only_reads_touches_nothing() {
     let environment = TestEnvironment::with_agents();
     let untouched = |when: &str| {
