@@ -62,6 +62,10 @@ pub fn carry_out(plan: &Plan, command: &str, mode: Mode, json: bool, host: &Host
         });
     }
     if plan.is_noop() {
+        if plan.action == Action::Uninstall {
+            // A run that was killed may have left its record.
+            apply(host, plan).map_err(CommandError::failed)?;
+        }
         if json {
             out.json(&Document::plan(plan, host))?;
         } else {

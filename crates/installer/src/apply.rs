@@ -9,7 +9,9 @@ use crate::edit;
 use crate::manifest::{Manifest, ManifestError, Original, Record, VERSION};
 use crate::plan::{Action, FilePlan, FileState, HarnessPlan, Plan};
 use crate::refusal::Refusal;
-use crate::swap::{Lock, SwapError, ensure_private_dir, remove_dirs, remove_file, swap, write_private};
+use crate::swap::{
+    Lock, SwapError, ensure_private_dir, remove_dirs, remove_file, remove_leftovers, swap, write_private,
+};
 
 /// How often a file is planned again when others write it at the same moment.
 const MAX_TRIES: usize = 5;
@@ -117,12 +119,15 @@ pub enum ApplyError {
 /// When the state folder, the lock, a copy of our programs or the manifest cannot be written: then no config was
 /// touched. (A manifest that cannot be written in the end is an error too; by then it says more than is true.)
 pub fn apply(host: &Host, plan: &Plan) -> Result<Receipt, ApplyError> {
-    if plan.is_noop() && (plan.action == Action::Install || Manifest::read(host)?.is_empty()) {
+    let lock = host.dirs.state.join("install.lock");
+    // A killed uninstall may have left its lock.
+    let is_gone = || Ok::<_, ManifestError>(Manifest::read(host)?.is_empty() && !lock.exists());
+    if plan.is_noop() && (plan.action == Action::Install || is_gone()?) {
         let harnesses = plan.harnesses.iter().map(untouched).collect();
         return Ok(Receipt { action: plan.action, harnesses, copies: Vec::new() });
     }
-    ensure_private_dir(&host.dirs.state)?;
-    let lock = Lock::take(&host.dirs.state.join("install.lock"))?;
+    let lock = Lock::take(&lock)?;
+    [&host.dirs.state, &host.dirs.backups(), &host.dirs.bin()].into_iter().for_each(|folder| remove_leftovers(folder));
     let mut run = Run { host, manifest: Manifest::read(host)? };
     run.manifest.version = VERSION;
     let mut copies = Vec::new();
@@ -176,6 +181,7 @@ impl Run<'_> {
         let mut outcomes: Vec<Outcome> = Vec::new();
         let earlier = self.manifest.clone();
         for (index, file) in plan.files.iter().enumerate() {
+            file.target.parent().into_iter().for_each(remove_leftovers);
             let outcome = match &file.state {
                 FileState::Refused(refusal) => Outcome::Refused(refusal.clone()),
                 FileState::UpToDate => Outcome::UpToDate,

@@ -45,8 +45,14 @@ mod unix {
     use super::{ApplyError, Path, PathBuf, SwapError};
     use crate::disk::{self, Real};
 
+    /// How often the lock's folder is made again when an uninstall removes it at the same moment.
+    const MAX_TRIES: usize = 100;
+
     /// Temporary files carry it, so that a left-over of a killed run can be told.
     const TEMP_PREFIX: &str = ".sessionpipe-";
+
+    /// The random characters behind it.
+    const TEMP_RANDOM: usize = 6;
 
     /// Replaces a text by another, if it is still the first; `None` is no file. New files are 0600, new folders 0700;
     /// a file that is there keeps its mode and group, links to it stay links, and one with several names stays one.
@@ -116,7 +122,7 @@ mod unix {
         finish: impl FnOnce(&File) -> std::io::Result<()>,
     ) -> std::io::Result<NamedTempFile> {
         let folder = target.parent().unwrap_or(Path::new("/"));
-        let mut temp = tempfile::Builder::new().prefix(TEMP_PREFIX).tempfile_in(folder)?;
+        let mut temp = tempfile::Builder::new().prefix(TEMP_PREFIX).rand_bytes(TEMP_RANDOM).tempfile_in(folder)?;
         temp.write_all(bytes)?;
         finish(temp.as_file())?;
         temp.as_file().sync_all()?;
@@ -169,6 +175,17 @@ mod unix {
         }
     }
 
+    /// Removes what a killed run left in a folder. Only under the lock: then nobody is writing such a file.
+    pub(crate) fn remove_leftovers(folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let random = name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX)).unwrap_or_default();
+            if random.len() == TEMP_RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// The lock of `install` and `uninstall`, held as long as it lives.
     pub(crate) struct Lock {
         path: PathBuf,
@@ -176,12 +193,21 @@ mod unix {
     }
 
     impl Lock {
-        /// Waits for its turn.
+        /// Makes the folder of the lock, and waits for its turn.
         pub(crate) fn take(path: &Path) -> Result<Self, ApplyError> {
+            let mut tries = 0;
             loop {
+                tries += 1;
                 let mut options = OpenOptions::new();
                 std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                let file = options.create(true).truncate(false).write(true).open(path).map_err(ApplyError::io(path))?;
+                options.create(true).truncate(false).write(true);
+                let folder = ensure_private_dir(path.parent().unwrap_or(Path::new("/")));
+                let file = match folder.and_then(|()| options.open(path).map_err(ApplyError::io(path))) {
+                    Err(ApplyError::Io { source, .. }) if source.kind() == ErrorKind::NotFound && tries < MAX_TRIES => {
+                        continue;
+                    }
+                    opened => opened?,
+                };
                 rustix::fs::flock(&file, FlockOperation::LockExclusive)
                     .map_err(|error| ApplyError::io(path)(error.into()))?;
                 let held = file.metadata().map_err(ApplyError::io(path))?;
@@ -237,4 +263,6 @@ mod unsupported {
     }
 
     pub(crate) fn remove_dirs(_dirs: &[PathBuf]) {}
+
+    pub(crate) fn remove_leftovers(_folder: &Path) {}
 }

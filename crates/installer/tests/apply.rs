@@ -133,6 +133,46 @@ fn a_run_that_died_between_manifest_and_config_leaves_nothing_to_fear() {
 }
 
 #[test]
+fn installs_and_uninstalls_at_once_wait_for_each_other() {
+    let home = Home::new();
+    home.write(SETTINGS, "{\"model\":\"opus\"}\n");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let adapter = grouped(&[SETTINGS], EVENTS);
+                for _ in 0..8 {
+                    // Whether each finds what it planned for is a matter of luck; that it gets its turn is not.
+                    apply(&home.host, &home.plan(&[&adapter])).expect("a turn");
+                    let plan = plan_uninstall(&home.host, &[&adapter]).expect("a plan");
+                    apply(&home.host, &plan).expect("a turn");
+                }
+            });
+        }
+    });
+    home.uninstall(&[&grouped(&[SETTINGS], EVENTS)]);
+    assert_eq!(home.text(SETTINGS), "{\"model\":\"opus\"}\n");
+    assert!(!home.exists(".local/state/sessionpipe"));
+}
+
+#[test]
+fn what_a_killed_run_left_goes_with_the_next() {
+    let home = Home::new();
+    home.write(SETTINGS, "{\"model\":\"opus\"}\n");
+    let adapter = grouped(&[SETTINGS], EVENTS);
+    home.install(&[&adapter]);
+    let left = [".claude/.sessionpipe-a1B2c3", ".local/state/sessionpipe/.sessionpipe-a1B2c3"];
+    left.iter().for_each(|path| home.write(path, "half"));
+    home.uninstall(&[&adapter]);
+    assert_eq!(left.map(|path| home.exists(path)), [false, false]);
+    assert!(!home.exists(".local/state/sessionpipe"));
+
+    // Killed with nothing but the lock left.
+    home.write(".local/state/sessionpipe/install.lock", "");
+    home.uninstall(&[&adapter]);
+    assert!(!home.exists(".local/state/sessionpipe"));
+}
+
+#[test]
 fn without_its_backup_a_file_is_undone_by_structure() {
     let home = Home::new();
     home.write(SETTINGS, "{\"model\":\"opus\"}\n");
@@ -225,11 +265,12 @@ fn what_is_no_text_file_of_sane_size_is_refused() {
         .expect("open")
         .set_len((64 << 20) + 1)
         .expect("sparse");
+    home.write("full.json", format!("{{\"a\":\"{}\"}}", "x".repeat((64 << 20) - 8)));
     home.write("deep.json", format!("{{\"hooks\":{}", "[".repeat(100_000)));
     home.write("deep.toml", format!("a = {}", "[".repeat(100_000)));
     home.write("control.json", "{\"a\": \"x\ty\"}");
     home.write("under/file", "");
-    let files = ["latin1.json", "huge.json", "deep.json", "control.json", "under/file/settings.json"];
+    let files = ["latin1.json", "huge.json", "deep.json", "control.json", "under/file/settings.json", "full.json"];
     let plan = home.plan(&[&grouped(&files, EVENTS)]);
     let reasons: Vec<String> = plan.refused().map(|(_, refusal)| refusal.to_string()).collect();
     assert_eq!(reasons.len(), files.len());
@@ -239,6 +280,7 @@ fn what_is_no_text_file_of_sane_size_is_refused() {
     assert_eq!(reasons[3], "line 1, column 9: a control character in a string must be escaped");
 
     assert_eq!(reasons[4], "cannot be read: not a directory");
+    assert!(reasons[5].ends_with("are more than the 67108864 that are edited"), "with ours in it: {}", reasons[5]);
 
     let nested = format!("{{\"a\": {}{}}}\n", "[".repeat(500), "]".repeat(500));
     home.write(SETTINGS, &nested);

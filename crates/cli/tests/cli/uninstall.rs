@@ -39,6 +39,23 @@ fn without_a_record_too() {
 }
 
 #[test]
+fn what_a_killed_run_left_goes_too() {
+    let environment = TestEnvironment::with_agents();
+    environment.expect(0, &["install", "--yes"]);
+    let record = environment.read(".local/state/sessionpipe/installed.json");
+    environment.expect(0, &["uninstall", "--yes"]);
+    assert!(!environment.state().exists());
+    // The configs are done, their record is still there.
+    environment.write(".local/state/sessionpipe/installed.json", &record);
+    environment.expect(0, &["uninstall", "--yes"]);
+    assert!(!environment.state().exists());
+    // The record is gone too, the lock is still there.
+    environment.write(".local/state/sessionpipe/install.lock", "");
+    environment.expect(0, &["uninstall", "--yes"]);
+    assert!(!environment.state().exists());
+}
+
+#[test]
 fn not_while_our_folders_are_redirected() {
     let mut environment = TestEnvironment::with_agents();
     environment.expect(0, &["install", "--yes"]);
