@@ -254,9 +254,10 @@ fn render_receipt(plan: &Plan, receipt: &Receipt, host: &Host, out: &Out) -> Str
     }
     let after = match plan.action {
         Action::Install => "Undo with: sessionpipe uninstall".to_owned(),
-        Action::Uninstall if host.dirs.outbox().is_file() => {
+        Action::Uninstall if open == 0 && host.dirs.outbox().is_file() => {
             format!("The events stay in {}", out.path(&host.dirs.outbox()))
         }
+        Action::Uninstall if open > 0 => "What was not done may still hold something of ours.".to_owned(),
         Action::Uninstall => "Nothing of ours is left in these files.".to_owned(),
     };
     let _ = writeln!(text, ". {after}");

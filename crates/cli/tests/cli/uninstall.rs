@@ -56,6 +56,18 @@ fn what_a_killed_run_left_goes_too() {
 }
 
 #[test]
+fn what_was_not_done_is_not_called_clean() {
+    let environment = TestEnvironment::with_agents();
+    environment.expect(0, &["install", "--yes"]);
+    let settings = environment.home().join(".claude/settings.json");
+    std::fs::set_permissions(&settings, std::os::unix::fs::PermissionsExt::from_mode(0o400)).expect("read-only");
+    let said = environment.expect(1, &["uninstall", "--yes"]);
+    let last = said.stdout.lines().last().unwrap_or_default();
+    assert!(last.ends_with("What was not done may still hold something of ours."), "{}", said.stdout);
+    assert!(environment.read(".claude/settings.json").contains("sessionpipe"));
+}
+
+#[test]
 fn not_while_our_folders_are_redirected() {
     let mut environment = TestEnvironment::with_agents();
     environment.expect(0, &["install", "--yes"]);
