@@ -34,13 +34,14 @@ pub const LOST_GRACE_MS: i64 = 1_000;
 /// its deadline and the write of a large payload. Beyond that the clock was set back.
 const LATE_MS: i64 = 5_000;
 
-/// Ended turns that are remembered to recognise a second report. No harness reports a turn again after more than a few.
+/// Ended turns that are remembered to recognise a second report, and ids of one turn. No harness reports a turn, or
+/// names it by an id, again after more than a few.
 const REMEMBERED_TURNS: usize = 16;
 
 /// Closed tool calls, and ended subagents, that are remembered to recognise a second report: more than a batch has.
 const REMEMBERED_CALLS: usize = 128;
 
-/// Open tool calls, requests and subagents per session. More than this means ends that never come: the oldest goes.
+/// Open tool calls, requests and subagents per session. More than this means ends that never come: the oldest is closed.
 const MAX_OPEN: usize = 256;
 
 /// What the tracker remembers of one session.
@@ -451,7 +452,12 @@ impl Steps<'_> {
             Seen::SubagentStart { agent, agent_type } => {
                 if !self.state.agents.contains(agent) {
                     self.state.ended_agents.retain(|ended| ended != agent);
-                    bounded_push(&mut self.state.agents, agent.clone());
+                    if self.state.agents.len() == MAX_OPEN {
+                        let oldest = self.state.agents.remove(0);
+                        self.close_tools(|tool| tool.agent.as_ref() == Some(&oldest));
+                        self.derived(EventType::SubagentEnded, json!({"agent_id": oldest}));
+                    }
+                    self.state.agents.push(agent.clone());
                     self.said(EventType::SubagentStarted, json!({"agent_id": agent, "agent_type": named(agent_type)}));
                 }
             }
@@ -513,6 +519,10 @@ impl Steps<'_> {
             Some(open) if named(open) || by == PromptBy::Harness => {
                 open.paused_ms = None;
                 if let Some(id) = turn.filter(|_| !named(open)) {
+                    if open.ids.len() == REMEMBERED_TURNS {
+                        // The first is the one by which the turn is told.
+                        open.ids.remove(1);
+                    }
                     open.ids.push(id.to_owned());
                 }
                 return;
@@ -732,7 +742,11 @@ impl Steps<'_> {
             tool: need.tool.clone(),
             input: need.input.as_ref().map(|input| digest(Some(input))),
         };
-        bounded_push(&mut self.state.requests, request);
+        if self.state.requests.len() == MAX_OPEN {
+            let oldest = self.state.requests.first().cloned();
+            self.clear_requests(|request| Some(request) == oldest.as_ref(), Cleared::Unknown);
+        }
+        self.state.requests.push(request);
         self.said(
             EventType::AttentionNeeded,
             json!({"attention_id": id, "kind": need.kind, "tool": need.tool, "message": need.message}),
@@ -812,13 +826,6 @@ fn remember(ring: &mut VecDeque<String>, item: String, most: usize) {
         ring.pop_front();
     }
     ring.push_back(item);
-}
-
-fn bounded_push<T>(items: &mut Vec<T>, item: T) {
-    if items.len() == MAX_OPEN {
-        items.remove(0);
-    }
-    items.push(item);
 }
 
 #[cfg(test)]
@@ -1025,6 +1032,42 @@ mod tests {
         assert_eq!(
             bench.hook(stop("n1", StopKind::Final)),
             [r#"turn.ended {"turn_id":"t1","reason":"stop","ms":5000}"#]
+        );
+    }
+
+    #[test]
+    fn a_turn_that_the_harness_continues_for_ever_keeps_its_name_and_a_few_ids() {
+        let mut bench = Bench::working();
+        for n in 0..100 {
+            bench.hook(stop("t1", StopKind::Pause));
+            assert!(bench.hook(by_harness(&format!("n{n}"))).is_empty());
+        }
+        assert_eq!(bench.state.turn.as_ref().map(|turn| turn.ids.len()), Some(REMEMBERED_TURNS));
+        assert_eq!(
+            bench.hook(stop("n99", StopKind::Final)),
+            [r#"turn.ended {"turn_id":"t1","reason":"stop","ms":201000}"#]
+        );
+    }
+
+    #[test]
+    fn of_too_much_that_never_ends_the_oldest_is_closed() {
+        let mut bench = Bench::working();
+        let agent = |n: usize| Seen::SubagentStart { agent: format!("a{n}"), agent_type: None };
+        let need = |n: usize| Seen::NeedsYou(Need { id: Some(format!("r{n}")), ..permission(json!(n)) });
+        for n in 0..MAX_OPEN {
+            assert_eq!(bench.hook(agent(n)).len(), 1);
+            assert_eq!(bench.hook(need(n)).len(), 1);
+        }
+        assert_eq!(
+            bench.hook(agent(MAX_OPEN)),
+            [r#"subagent.ended {"agent_id":"a0","derived":true}"#, r#"subagent.started {"agent_id":"a256"}"#]
+        );
+        assert_eq!(
+            bench.hook(need(MAX_OPEN)),
+            [
+                r#"attention.cleared {"attention_id":"r0","how":"unknown","derived":true}"#,
+                r#"attention.needed {"attention_id":"r256","kind":"permission","tool":"Bash"}"#,
+            ]
         );
     }
 
