@@ -380,8 +380,13 @@ impl Steps<'_> {
         match &state.process {
             Some(old) if old == process => state.gone_ms = None,
             Some(old) if (moment.alive)(old) => {
-                // A second program on the same session: the one that starts it is the one to watch.
-                if mapped.seen.iter().any(|seen| matches!(seen, Seen::SessionStart { .. })) {
+                // A second program on the same session: the one that starts it, or works on it, is the one to watch.
+                let takes_over = |seen: &Seen| match seen {
+                    Seen::SessionStart { .. } => true,
+                    Seen::Prompt { .. } => (moment.alive)(process),
+                    _ => false,
+                };
+                if mapped.seen.iter().any(takes_over) {
                     state.process = Some(process.clone());
                 }
             }
@@ -417,6 +422,8 @@ impl Steps<'_> {
                     self.said(EventType::SessionStarted, json!({"source": source}));
                 }
             }
+            // It goes on in another program: Codex's daemon says a minute later that a session is closed there.
+            Seen::SessionEnd { .. } if self.is_elsewhere(moment) => {}
             Seen::SessionEnd { reason } => {
                 self.end_turn(silent(), false);
                 self.clear_requests(|_| true, Cleared::Cancelled);
@@ -488,6 +495,12 @@ impl Steps<'_> {
                 self.said(EventType::FilesChanged, json!({"paths": paths}));
             }
         }
+    }
+
+    /// Whether the program to watch is another than the one that speaks, and lives.
+    fn is_elsewhere(&self, moment: &Moment<'_>) -> bool {
+        let watched = self.state.process.as_ref();
+        moment.process.zip(watched).is_some_and(|(here, watched)| here != watched && (moment.alive)(watched))
     }
 
     fn open(&mut self) {
@@ -1367,6 +1380,37 @@ mod tests {
                 r#"session.ended {"reason":"other","lost":true,"derived":true}"#,
                 r#"session.started {"source":"resume"}"#,
             ]
+        );
+    }
+
+    #[test]
+    fn of_two_programs_on_a_session_the_one_that_works_is_watched() {
+        let mut state = SessionState::new("s".to_owned());
+        let mut hook = |pid, dead: &[u32], at_ms, seen| {
+            let process = Process { pid, start: 1, name: "agent".to_owned() };
+            let mapped = Mapped { event: "Native".to_owned(), seen: vec![seen], ..Mapped::default() };
+            let moment = Moment {
+                harness: &HARNESS,
+                at_ms,
+                home: Path::new("/home/dev"),
+                process: Some(&process),
+                alive: &|p| !dead.contains(&p.pid),
+            };
+            let lines = lines(state.apply(&mapped, &moment));
+            (lines, state.process().map(|p| p.pid))
+        };
+        hook(1, &[], 1_000, Seen::SessionStart { source: StartSource::Startup });
+        assert_eq!(hook(2, &[2], 2_000, prompt("t1")).1, Some(1), "what is gone already only stood in between");
+        assert_eq!(hook(2, &[], 3_000, prompt("t2")).1, Some(2), "unannounced, but it works");
+        assert_eq!(hook(1, &[], 4_000, Seen::SessionEnd { reason: EndReason::Other }).0, [""; 0], "closed there only");
+        assert_eq!(
+            hook(2, &[1], 5_000, stop("t2", StopKind::Final)).0,
+            [r#"turn.ended {"turn_id":"t2","reason":"stop","ms":2000}"#]
+        );
+        assert_eq!(
+            hook(1, &[2], 6_000, Seen::SessionEnd { reason: EndReason::Other }).0,
+            [r#"session.ended {"reason":"other"}"#],
+            "nobody else is there"
         );
     }
 
