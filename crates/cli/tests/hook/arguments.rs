@@ -65,6 +65,31 @@ fn the_real_caller_gets_its_reply() {
     assert_eq!(lab.job().1, CURSOR);
 }
 
+/// Cursor's gates, the event that Claude Code's settings name for each, and what it must read.
+const GATES: [(&str, &str, &str); 5] = [
+    ("preToolUse", "PreToolUse", r#"{"permission":"allow"}"#),
+    ("subagentStart", "SubagentStart", r#"{"permission":"allow"}"#),
+    ("beforeSubmitPrompt", "UserPromptSubmit", r#"{"continue":true}"#),
+    ("postToolUse", "PostToolUse", "{}"),
+    ("stop", "Stop", "{}"),
+];
+
+#[test]
+fn a_gate_is_answered_whatever_arrives() {
+    let lab = Lab::new();
+    for (own, event, reply) in GATES {
+        let whole = format!(r#"{{"cursor_version":"3.1","hook_event_name":"{own}"}}"#);
+        for payload in [whole.as_bytes(), b"", b"\xff\0rubbish{", &whole.as_bytes()[..24]] {
+            let mut command = lab.clean(lab.program(), ["claude-code", event]);
+            command.env("CURSOR_VERSION", "3.1");
+            let output = feed(command, payload);
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            let said = (output.status.code(), text(&output.stdout), text(&output.stderr));
+            assert_eq!(said, (Some(0), reply.to_owned(), String::new()), "{own}: {}", text(payload));
+        }
+    }
+}
+
 #[test]
 fn what_our_own_processes_cause_is_dropped_but_answered() {
     let lab = Lab::new();
