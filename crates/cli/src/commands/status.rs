@@ -90,7 +90,7 @@ pub(crate) fn state_text(file: &FileStatus) -> (Role, String) {
         WiredState::Wired => (Role::Good, format!("wired, {hooks}")),
         WiredState::Stale(faults) => {
             let first = faults.first().map(ToString::to_string).unwrap_or_default();
-            let more = if faults.len() > 1 { format!(" and {} more", faults.len() - 1) } else { String::new() };
+            let more = if faults.len() > 1 { format!(" (and {} more)", faults.len() - 1) } else { String::new() };
             (Role::Warn, format!("stale: {first}{more}"))
         }
         WiredState::Missing => (Role::Faint, "not wired".to_owned()),

@@ -34,7 +34,7 @@ fn what_is_not_as_it_must_be() {
     let text = environment.tidy(&environment.expect(0, &["status"]).stdout);
     let lines: Vec<&str> = text.lines().collect();
     assert!(
-        lines[0].contains("stale: ") && lines[0].contains(" and 15 more; [HOME]/old/sessionpipe-hook cannot be run"),
+        lines[0].contains("stale: ") && lines[0].contains(" (and 15 more); [HOME]/old/sessionpipe-hook cannot be run"),
         "{text}"
     );
     assert!(lines[1].contains("refused: line 1, column 11: hooks must be an object, not a number"), "{text}");
