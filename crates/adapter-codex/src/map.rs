@@ -55,6 +55,7 @@ fn notify(hook: &Hook) -> Result<Mapped, MapError> {
     if mapped.session.is_none() {
         return Err(MapError::Unusable("it names no thread".to_owned()));
     }
+    mapped.endless = true;
     // notify runs in the folder of Codex's daemon, which may be another project's.
     mapped.cwd = hook.payload.text(NOTIFY_FIELDS.cwd).map(str::to_owned);
     if !is_persons_turn(&hook.payload) {

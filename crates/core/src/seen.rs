@@ -26,6 +26,8 @@ pub struct Mapped {
     pub event: String,
     /// The payload was cut: what could be read was read.
     pub partial: bool,
+    /// It came by a channel that never says that a session is over: a session known by that alone cannot be lost.
+    pub endless: bool,
     /// In order.
     pub seen: Vec<Seen>,
 }

@@ -178,6 +178,7 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         version: None,
         event: name.chars().take(64).collect(),
         partial: payload.partial,
+        endless: false,
         seen,
     };
     if mapped.session.is_none() && mapped.cwd.is_none() {

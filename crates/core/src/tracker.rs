@@ -67,6 +67,8 @@ pub struct SessionState {
     account_id: Option<String>,
     url: Option<String>,
     phase: Phase,
+    /// A channel that would say that the session is over has spoken.
+    told_by_hooks: bool,
     process: Option<Process>,
     /// Since when the process is known to be gone.
     gone_ms: Option<i64>,
@@ -375,6 +377,7 @@ impl Steps<'_> {
         keep(&mut state.version, &mapped.version);
         keep(&mut state.parent, &mapped.parent);
         state.take_title(mapped.title.clone());
+        state.told_by_hooks |= !mapped.endless;
         state.last_ms = state.last_ms.max(moment.at_ms);
         let Some(process) = moment.process else { return };
         match &state.process {
@@ -621,7 +624,7 @@ impl Steps<'_> {
             (Some(since), Some(version)) => (version.major, version.minor, version.patch) >= since,
             _ => true,
         };
-        if harness.has_session_end && tells {
+        if harness.has_session_end && self.state.told_by_hooks && tells {
             self.derived(EventType::SessionEnded, json!({"reason": EndReason::Other, "lost": true}));
             self.state.phase = Phase::Ended;
         }
@@ -1366,6 +1369,25 @@ mod tests {
         assert!(bench.tick(60_000).is_empty());
         bench.dead = false;
         assert_eq!(bench.hook(prompt("t2")).len(), 1, "and goes on without a new start");
+    }
+
+    #[test]
+    fn a_session_that_only_an_endless_channel_told_of_is_not_lost() {
+        let mut bench = Bench::new();
+        let mapped =
+            Mapped { event: "Native".to_owned(), endless: true, seen: vec![prompt("t1")], ..Mapped::default() };
+        let process = bench.process.clone();
+        let moment = Moment {
+            harness: &HARNESS,
+            at_ms: 0,
+            home: Path::new("/home/dev"),
+            process: Some(&process),
+            alive: &|_| true,
+        };
+        bench.state.apply(&mapped, &moment);
+        bench.dead = true;
+        bench.tick(0);
+        assert_eq!(bench.tick(LOST_GRACE_MS), [ENDED_T1]);
     }
 
     #[test]

@@ -505,8 +505,13 @@ fn resumes(mapped: &Mapped) -> bool {
 /// The root of the repository that a folder lies in, as it may be stored. What lies in the home is in no repository above it.
 fn repository(home: &Path, cwd: &str) -> Option<String> {
     let dirs = Path::new(cwd).ancestors().filter(|dir| dir.is_absolute());
-    let root = dirs.take_while(|dir| Some(*dir) != home.parent()).find(|dir| dir.join(".git").exists())?;
+    let root = dirs.take_while(|dir| Some(*dir) != home.parent()).find(|dir| is_repository(&dir.join(".git")))?;
     Some(redact_tokens(&root.to_string_lossy()).into_owned())
+}
+
+/// A repository's own folder, or the file that a worktree has in its place. Sandboxes of agents put an empty `.git` there.
+fn is_repository(git: &Path) -> bool {
+    git.join("HEAD").is_file() || fs::metadata(git).is_ok_and(|meta| meta.is_file() && meta.len() > 0)
 }
 
 /// What the session's own files tell, as long as the version is missing: each time that its transcript has grown, and

@@ -330,6 +330,7 @@ fn notify_tells_the_end_of_a_turn() {
             cwd: Some(CWD.into()),
             event: "notify".into(),
             seen: vec![Seen::Stop { turn: Some("01a22b87-c75c-7fb3-8632-cdd8d3532376".into()), kind: StopKind::Final }],
+            endless: true,
             ..Mapped::default()
         }
     );
