@@ -3,11 +3,12 @@
 mod document;
 
 use std::fmt::Write as _;
+use std::io;
 
 use sessionpipe_core::host::Host;
 use sessionpipe_installer::{
-    Action, CopyPlan, FilePlan, FileReceipt, FileState, HarnessPlan, Outcome as FileOutcome, Plan, Receipt, Refusal,
-    apply,
+    Action, ApplyError, CopyPlan, FilePlan, FileReceipt, FileState, HarnessPlan, Outcome as FileOutcome, Plan, Receipt,
+    Refusal, apply,
 };
 
 pub use self::document::Document;
@@ -47,13 +48,13 @@ pub fn carry_out(plan: &Plan, command: &str, mode: Mode, json: bool, host: &Host
         if !text.is_empty() {
             end.insert(0, '\n');
         }
-        out.print(&text)?;
+        said(out.print(&text))?;
     }
     if !applies {
         if json {
-            out.json(&Document::plan(plan, host))?;
+            said(out.json(&Document::plan(plan, host)))?;
         } else {
-            out.print(&end)?;
+            said(out.print(&end))?;
         }
         return Ok(match mode {
             Mode::Check if !plan.is_noop() => Exit::WouldChange,
@@ -67,9 +68,9 @@ pub fn carry_out(plan: &Plan, command: &str, mode: Mode, json: bool, host: &Host
             apply(host, plan).map_err(CommandError::failed)?;
         }
         if json {
-            out.json(&Document::plan(plan, host))?;
+            said(out.json(&Document::plan(plan, host)))?;
         } else {
-            out.print(&end)?;
+            said(out.print(&end))?;
         }
         return Ok(settled(Exit::Success));
     }
@@ -83,13 +84,27 @@ pub fn carry_out(plan: &Plan, command: &str, mode: Mode, json: bool, host: &Host
             return Ok(Exit::Success);
         }
     }
-    let receipt = apply(host, plan).map_err(|error| CommandError::failed(error).hint("no config was touched"))?;
+    let receipt = apply(host, plan).map_err(|error| {
+        let hint = match error {
+            ApplyError::Untidy(_) => "to see what is wired: sessionpipe status",
+            _ => "no config was touched",
+        };
+        CommandError::failed(error).hint(hint)
+    })?;
     if json {
-        out.json(&Document::receipt(plan, &receipt, host))?;
+        said(out.json(&Document::receipt(plan, &receipt, host)))?;
     } else {
-        out.print(&render_receipt(plan, &receipt, host, out))?;
+        said(out.print(&render_receipt(plan, &receipt, host, out)))?;
     }
     Ok(if receipt.is_complete() { Exit::Success } else { Exit::Attention })
+}
+
+/// A reader that has had enough changes neither what is done nor the exit code.
+fn said(printed: io::Result<()>) -> io::Result<()> {
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
 }
 
 fn render(plan: &Plan, diffs: bool, host: &Host, out: &Out) -> String {
@@ -227,7 +242,8 @@ fn unchanged(action: Action) -> &'static str {
 /// What to do with a plan that is only shown.
 fn next(plan: &Plan, command: &str, mode: Mode, out: &Out) -> String {
     if plan.is_noop() {
-        return "Nothing to do.\n".to_owned();
+        let rest = if plan.refused().next().is_some() { " else" } else { "" };
+        return format!("Nothing{rest} to do.\n");
     }
     let yes = if out.is_interactive() { "" } else { " --yes" };
     let why = if mode == Mode::Ask { "There is no terminal to ask on. " } else { "" };

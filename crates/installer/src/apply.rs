@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use sessionpipe_core::event::rfc3339;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::ids;
 
-use crate::disk::{self, sha256};
+use crate::disk;
 use crate::edit;
 use crate::manifest::{Manifest, ManifestError, Original, Record, VERSION};
 use crate::plan::{Action, FilePlan, FileState, HarnessPlan, Plan};
@@ -110,14 +112,18 @@ pub enum ApplyError {
     /// What was read back is not what was written.
     #[error("what is on disk is not what was written: another program wrote it at the same time")]
     ReadBack,
+    /// Every config is as its receipt would say, but our own record or copies could not be put in order after it. The
+    /// record then says more than is true, which the next run sets right.
+    #[error("the configs are done, but our own files are not in order: {0}")]
+    Untidy(#[source] Box<ApplyError>),
 }
 
 /// Does what the plan says, and nothing else. Files that are refused are skipped; where one file of a harness fails,
 /// the others of that harness are put back, and the other harnesses go on.
 ///
 /// # Errors
-/// When the state folder, the lock, a copy of our programs or the manifest cannot be written: then no config was
-/// touched. (A manifest that cannot be written in the end is an error too; by then it says more than is true.)
+/// [`ApplyError::Untidy`] after the configs are done. Any other when the state folder, the lock, a copy of our programs
+/// or the manifest cannot be used: then no config was touched.
 pub fn apply(host: &Host, plan: &Plan) -> Result<Receipt, ApplyError> {
     let lock = host.dirs.state.join("install.lock");
     // A killed uninstall may have left its lock.
@@ -128,20 +134,19 @@ pub fn apply(host: &Host, plan: &Plan) -> Result<Receipt, ApplyError> {
     }
     let lock = Lock::take(&lock)?;
     [&host.dirs.state, &host.dirs.backups(), &host.dirs.bin()].into_iter().for_each(|folder| remove_leftovers(folder));
-    let mut run = Run { host, manifest: Manifest::read(host)? };
+    let mut run = Run { host, manifest: Manifest::read(host)?, late: Ok(()) };
     run.manifest.version = VERSION;
     let mut copies = Vec::new();
     if plan.action == Action::Install {
         copies.extend(run.copy(plan)?);
     }
-    let mut harnesses = Vec::new();
-    for harness in &plan.harnesses {
-        harnesses.push(run.harness(plan.action, harness)?);
-    }
+    let harnesses = plan.harnesses.iter().map(|harness| run.harness(plan.action, harness)).collect();
+    let untidy = |error| ApplyError::Untidy(Box::new(error));
+    std::mem::replace(&mut run.late, Ok(())).map_err(untidy)?;
     if plan.action == Action::Uninstall {
-        copies.extend(run.remove_copies(plan)?);
+        copies.extend(run.remove_copies(plan).map_err(untidy)?);
     }
-    run.tidy(lock)?;
+    run.tidy(lock).map_err(untidy)?;
     Ok(Receipt { action: plan.action, harnesses, copies })
 }
 
@@ -173,10 +178,12 @@ struct Done {
 struct Run<'a> {
     host: &'a Host,
     manifest: Manifest,
+    /// Whether the manifest could be written after a config was.
+    late: Result<(), ApplyError>,
 }
 
 impl Run<'_> {
-    fn harness(&mut self, action: Action, plan: &HarnessPlan) -> Result<HarnessReceipt, ApplyError> {
+    fn harness(&mut self, action: Action, plan: &HarnessPlan) -> HarnessReceipt {
         let mut done: Vec<Done> = Vec::new();
         let mut outcomes: Vec<Outcome> = Vec::new();
         let earlier = self.manifest.clone();
@@ -205,7 +212,7 @@ impl Run<'_> {
                 self.roll_back(done, &mut outcomes);
                 outcomes.resize_with(plan.files.len(), || Outcome::Skipped);
                 self.manifest.clone_from(&earlier);
-                self.save()?;
+                self.save_late();
                 break;
             }
         }
@@ -216,11 +223,18 @@ impl Run<'_> {
                 self.manifest.files.remove(&self.host.tilde(&file.path));
             }
             if self.manifest != earlier {
-                self.save()?;
+                self.save_late();
             }
         }
         let files = plan.files.iter().zip(outcomes).map(|(file, outcome)| receipt(file, outcome)).collect();
-        Ok(HarnessReceipt { name: plan.name, files })
+        HarnessReceipt { name: plan.name, files }
+    }
+
+    fn save_late(&mut self) {
+        let saved = self.save();
+        if self.late.is_ok() {
+            self.late = saved;
+        }
     }
 
     /// Puts back what was changed, last first. What someone else wrote since is left as it is.
@@ -288,7 +302,7 @@ impl Run<'_> {
         dirs: &[PathBuf],
     ) -> Result<(), ApplyError> {
         let key = self.host.tilde(&file.path);
-        let hash = before.map(|text| sha256(text.as_bytes()));
+        let hash = before.map(|text| ids::hex(text.as_bytes()));
         let earlier = self.manifest.files.remove(&key).unwrap_or_default();
         // As long as nobody touched the file, the original stays the one from before the first install.
         let is_ours = hash.is_some() && hash == earlier.after && earlier.original.is_some();
@@ -310,7 +324,7 @@ impl Run<'_> {
             harness: file.goal.harness.to_owned(),
             at: rfc3339(self.host.now_ms),
             events: file.goal.steps.iter().flat_map(edit::Step::events).collect(),
-            after: after.map(|text| sha256(text.as_bytes())),
+            after: after.map(|text| ids::hex(text.as_bytes())),
             original,
             made: earlier.made || before.is_none(),
             created: all_created,
@@ -396,10 +410,6 @@ fn meaning(file: &FilePlan, text: Option<&str>) -> Vec<(String, String)> {
     let mut entries: Vec<_> = entries.into_iter().map(|(name, value)| (name, value.to_string())).collect();
     entries.sort();
     entries
-}
-
-fn rfc3339(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).unwrap_or_default().to_string()
 }
 
 impl ApplyError {

@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sessionpipe_core::file::MAX_FILE;
-use sha2::{Digest, Sha256};
 
 use crate::refusal::{Place, Refusal};
 
@@ -145,14 +144,4 @@ pub(crate) fn may_write(real: &Real) -> Result<(), Refusal> {
 #[cfg(not(unix))]
 pub(crate) fn may_write(_real: &Real) -> Result<(), Refusal> {
     Ok(())
-}
-
-/// SHA-256 in hex.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-
-    Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }

@@ -173,6 +173,11 @@ fn owned_by(harness: &str, handler: &Ast<'_>) -> Option<Owned> {
     command::owned(&prop.value.as_string_lit()?.value).filter(|owned| owned.harness == harness)
 }
 
+/// Whether a key stands there more than once: without its last place the one before it would count.
+fn is_double(object: &Object<'_>, key: &str) -> bool {
+    object.properties.iter().filter(|prop| prop.name.as_str() == key).count() > 1
+}
+
 /// What a matcher lets through; none, `""`, `*` and `.*` are all the same to the harnesses.
 fn matcher(value: Option<Value>) -> Option<Value> {
     value.filter(|v| !matches!(v.as_str(), Some("" | "*" | ".*")))
@@ -374,7 +379,8 @@ impl Hooks<'_> {
             };
             let whole: Vec<usize> = groups.iter().copied().filter(is_whole).collect();
             let is_emptied = !whole.is_empty() && whole.len() == event.array.elements.len();
-            if is_emptied && want.is_none() && self.containers.may_remove(&self.path(&[event.name])) {
+            let may_go = !is_double(events.map, event.name) && self.containers.may_remove(&self.path(&[event.name]));
+            if is_emptied && want.is_none() && may_go {
                 emptied.push(event);
                 continue;
             }
@@ -424,7 +430,8 @@ impl Hooks<'_> {
         let mut found = None;
         let mut is_empty = events.map.properties.len() == emptied;
         for (depth, (parent, index)) in parents.into_iter().enumerate().rev() {
-            if !is_empty || !self.containers.may_remove(&pointer(&self.at[..=depth])) {
+            let may_go = !is_double(parent, &self.at[depth]) && self.containers.may_remove(&pointer(&self.at[..=depth]));
+            if !is_empty || !may_go {
                 break;
             }
             found = Some((parent, index, depth + 1));

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::ids;
 
-use crate::disk;
 use crate::edit::Undo;
 
 /// The format that this program writes. Bumped whenever a field is added, so that an older program does not drop it.
@@ -158,7 +158,7 @@ impl Record {
             return None;
         }
         let bytes = file::read(&host.dirs.backups().join(sha256)).ok()?;
-        (disk::sha256(&bytes) == *sha256).then(|| String::from_utf8(bytes).ok())?
+        (ids::hex(&bytes) == *sha256).then(|| String::from_utf8(bytes).ok())?
     }
 }
 

@@ -8,6 +8,7 @@ use json_patch::Patch;
 use sessionpipe_core::adapter::{Adapter, Found};
 use sessionpipe_core::file::MAX_FILE;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::ids;
 use sessionpipe_core::wiring::{When, Wiring};
 use similar::TextDiff;
 
@@ -425,7 +426,7 @@ impl Goal {
         let edited = undo(before)?;
         let mut after = before.map(|_| edited.text.clone());
         if let (Some(record), Some(before)) = (&self.record, before) {
-            if record.after.as_deref() == Some(&disk::sha256(before.as_bytes())) {
+            if record.after.as_deref() == Some(&ids::hex(before.as_bytes())) {
                 // Untouched since. What an even older version of ours left in the original does not come back.
                 match (&record.original, record.backup(host)) {
                     (Some(Original::Absent), _) => after = None,

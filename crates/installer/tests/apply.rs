@@ -304,6 +304,15 @@ fn the_last_of_a_double_key_counts() {
     assert_eq!(now["hooks"]["Stop"].as_array().map(Vec::len), Some(2));
     home.uninstall(&[&adapter]);
     assert_eq!(home.text(SETTINGS), text);
+
+    // Without a record the map that is emptied stays: else the one before it would count.
+    for text in ["{\"hooks\":5,\"hooks\":{}}\n", "{\"hooks\":{\"Stop\":1,\"Stop\":[]}}\n"] {
+        home.write(SETTINGS, text);
+        assert!(home.install(&[&adapter]).is_complete());
+        fs::remove_dir_all(&home.host.dirs.state).expect("no record");
+        assert!(home.uninstall(&[&adapter]).is_complete());
+        assert_eq!(home.text(SETTINGS), text);
+    }
 }
 
 #[test]
@@ -399,4 +408,17 @@ fn what_is_spread_out_stays_spread_out() {
             "{{\n  \"hooks\": {{\n    \"Stop\": [\n{theirs},\n{stop}\n    ],\n    \"SessionStart\": [\n{start}\n    ]\n  }}\n}}\n"
         )
     );
+}
+
+#[test]
+fn what_fails_after_the_configs_does_not_say_that_none_was_touched() {
+    let home = Home::new();
+    home.write(SETTINGS, "{}\n");
+    let adapter = grouped(&[SETTINGS], EVENTS);
+    home.install(&[&adapter]);
+    // It is no backup of ours, and no file to remove.
+    fs::create_dir(home.host.dirs.backups().join("folder")).expect("a folder");
+    let plan = plan_uninstall(&home.host, &[&adapter]).expect("a plan");
+    assert!(matches!(apply(&home.host, &plan), Err(ApplyError::Untidy(_))));
+    assert_eq!(home.text(SETTINGS), "{}\n");
 }

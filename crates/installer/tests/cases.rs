@@ -524,7 +524,7 @@ fn hooks_that_another_program_wiped_are_told_of_and_repaired() {
     home.install(&[&adapter]);
     assert_eq!(state(&home, &adapter, SETTINGS), WiredState::Wired);
     home.write(SETTINGS, "{\"permissions\":{\"allow\":[\"Bash(ls)\"]}}\n");
-    let gone = WiredState::Gone { since: "2026-11-30T08:00:00Z".into(), others_intact: false };
+    let gone = WiredState::Gone { since: "2026-11-30T08:00:00.000Z".into(), others_intact: false };
     assert_eq!(state(&home, &adapter, SETTINGS), gone, "the model went too");
 }
 
