@@ -171,6 +171,29 @@ fn a_read_only_file_system() {
 }
 
 #[test]
+fn what_is_kept_is_shown_on_a_read_only_file_system() {
+    let lab = Lab::new();
+    let script = r#"
+        # What a URI gives another meaning.
+        export HOME="$LAB/home/a#b%20c?d"
+        mkdir "$HOME"
+        "$HOOK" claude-code Stop < "$LAB/payload"
+        "$SHOW" flush > "$LAB/flushed"
+        mount --bind "$HOME" "$HOME"
+        mount -o remount,bind,ro "$HOME"
+        "$SHOW" tail --json 2> "$LAB/note" > "$LAB/tail"
+        "$SHOW" status > "$LAB/status"
+    "#;
+    let script = format!("SHOW={}\n{script}", env!("CARGO_BIN_EXE_sessionpipe"));
+    let Some(output) = in_namespace(&lab, &script) else { return };
+    silent(&output);
+    let read = |name| std::fs::read_to_string(lab.path(name)).expect("a file");
+    let shown: Vec<_> = read("tail").lines().map(|line| line.contains(r#""type":"turn.ended""#)).collect();
+    assert_eq!(shown, [false, true], "its start, which was not seen, and its end");
+    assert!(read("note").contains("Read-only file system"));
+}
+
+#[test]
 fn without_a_home_the_user_database_has_it() {
     let lab = Lab::new();
     let passwd = format!("other:x:1:1::/nowhere:/bin/sh\nroot:x:0:0::{}:/bin/sh\n", lab.path("home").display());

@@ -1,12 +1,14 @@
 //! The tables, and opening the file.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::OutboxError;
 
@@ -91,10 +93,34 @@ pub(super) fn open_to_read(path: &Path) -> Result<Option<Connection>, OutboxErro
     if !path.try_exists()? {
         return Ok(None);
     }
-    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(BUSY)?;
+    let (db, format) = match check_format(&db) {
+        // On a read-only file system no journal can be made, and where there is none nothing is missing.
+        Err(OutboxError::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+            let db = Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+            let format = check_format(&db)?;
+            (db, format)
+        }
+        format => (db, format?),
+    };
     // A worker that has just made the file has not made the tables yet.
-    Ok((check_format(&db)? != 0).then_some(db))
+    Ok((format != 0).then_some(db))
+}
+
+/// The URI of a file that nobody writes (<https://www.sqlite.org/uri.html>).
+fn unchanging(path: &Path) -> OsString {
+    let mut uri = b"file:".to_vec();
+    for &byte in path.as_os_str().as_bytes() {
+        if matches!(byte, b'%' | b'?' | b'#') {
+            uri.extend_from_slice(format!("%{byte:02x}").as_bytes());
+        } else {
+            uri.push(byte);
+        }
+    }
+    uri.extend_from_slice(b"?immutable=1");
+    OsString::from_vec(uri)
 }
 
 fn check_format(db: &Connection) -> Result<i64, OutboxError> {
