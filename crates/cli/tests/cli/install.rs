@@ -205,6 +205,8 @@ fn a_refused_file_is_named_and_the_others_are_wired() {
         "{}",
         said.stdout
     );
+    let said = environment.expect(1, &["install"]);
+    assert!(said.stdout.ends_with("\n2 up to date, 1 refused. Nothing else to do.\n"), "{}", said.stdout);
 }
 
 #[test]

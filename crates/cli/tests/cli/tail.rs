@@ -159,6 +159,18 @@ fn a_spool_that_is_none_is_said() {
 }
 
 #[test]
+fn no_event_is_said_beside_the_output() {
+    let environment = TestEnvironment::new();
+    for args in [&["tail"][..], &["tail", "--since", "-10m"]] {
+        let said = environment.expect(0, args);
+        let text = "No event to show. When each agent was last heard of: sessionpipe status\n";
+        assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", text));
+    }
+    let said = environment.expect(0, &["tail", "--json"]);
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
+}
+
+#[test]
 fn flush_says_what_it_took() {
     let environment = TestEnvironment::new();
     assert_eq!(environment.expect(0, &["flush"]).stdout, "0 hook calls taken.\n");
