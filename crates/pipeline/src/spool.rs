@@ -31,8 +31,9 @@ pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// The folder of the jobs inside the state folder, as [`Dirs::spool`] has it.
 const SPOOL: &str = "spool";
 
-/// A draft older than this has no writer any more: a hook lives for a second or two.
-const STALE: Duration = Duration::from_secs(3600);
+/// A draft older than this has no writer any more: a hook lives for a second or two. What a killed one leaves is a part of
+/// a raw payload, so it is not kept for longer than need be.
+const STALE: Duration = Duration::from_secs(60);
 
 /// Names one job: a ULID whose random part starts with the nanoseconds within the millisecond and the hook's pid, so that
 /// jobs of one millisecond keep their order and two hooks never share a name.
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_that_nobody_finishes_are_cleaned_after_an_hour() {
+    fn drafts_that_nobody_finishes_are_cleaned_after_a_minute() {
         let (_home, dirs) = place();
         let spool = Spool::open(&dirs).expect("opens");
         let id = JobId::new(NOON);
@@ -385,9 +386,9 @@ mod tests {
         assert_eq!(std::fs::read_dir(dirs.spool()).expect("a folder").count(), 0, "dropped: nothing stays");
         // Killed: the file stays.
         std::mem::forget(spool.begin(id, &header("a"), b"x").expect("begins"));
-        spool.clean(id.at_ms() + 3_600_000).expect("cleans");
+        spool.clean(id.at_ms() + 60_000).expect("cleans");
         assert!(dirs.spool().join(id.draft()).exists());
-        spool.clean(id.at_ms() + 3_600_001).expect("cleans");
+        spool.clean(id.at_ms() + 60_001).expect("cleans");
         assert!(!dirs.spool().join(id.draft()).exists());
     }
 
