@@ -58,9 +58,9 @@ pub struct Hook {
 
 /// Programs that only stand between the harness and the hook. Some harnesses run hooks by the person's login shell,
 /// whichever that is.
-const SHELLS: [&str; 18] = [
+const BETWEEN: [&str; 19] = [
     "sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "oksh", "yash", "ash", "busybox", "csh", "tcsh", "nu", "pwsh",
-    "elvish", "xonsh", "env",
+    "elvish", "xonsh", "env", "timeout",
 ];
 
 impl Header {
@@ -70,7 +70,7 @@ impl Header {
         let named = pid_var.and_then(|name| self.env.get(name)).and_then(|pid| pid.parse().ok());
         named
             .and_then(|pid: u32| self.parents.iter().find(|p| p.pid == pid))
-            .or_else(|| self.parents.iter().find(|p| !SHELLS.contains(&p.name.as_str())))
+            .or_else(|| self.parents.iter().find(|p| !BETWEEN.contains(&p.name.as_str())))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
             let header = Header { parents, env: [("PID".to_owned(), "9".to_owned())].into(), ..Header::default() };
             (header.agent(None).map(|p| p.pid), header.agent(Some("PID")).map(|p| p.pid))
         };
-        for shell in ["sh", "zsh", "fish", "nu", "tcsh", "pwsh", "xonsh"] {
+        for shell in ["sh", "zsh", "fish", "nu", "tcsh", "pwsh", "xonsh", "timeout"] {
             assert_eq!(agent(&[(7, shell), (8, "codex"), (9, "node")]), (Some(8), Some(9)), "{shell}");
         }
         assert_eq!(agent(&[(7, "sh"), (8, "codex")]), (Some(8), Some(8)), "the named one is no ancestor");
