@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`harness`] | the constants of one harness: registry row, marks, replies, quirks, native events |
 //! | [`adapter`] | the trait that a harness's crate implements |
-//! | [`file`] | reading files that others own |
+//! | [`file`](mod@file) | reading files that others own |
 //! | [`host`] | the only door to the outside: home, environment, clock, state folder |
 //! | [`command`] | the command that a config holds: how it is written, and how one of ours is recognised |
 //! | [`wiring`] | what an adapter wants to be true of config files (data, not edits) |
@@ -16,6 +16,7 @@
 //! | [`seen`] | the closed vocabulary of what hooks and transcripts can say |
 //! | [`tracker`] | seen → events: starts, ends, durations and attention that no single hook says |
 //! | [`event`] | the protocol's envelope, types and tiers |
+//! | [`usage`] | tokens, counted disjointly |
 //! | [`ids`] | session ids, event ids, attention ids |
 //! | [`privacy`] | `filter` to a tier, `secrets@1` |
 //! | [`testing`] | (feature `testing`) the fixture runner of the adapters' own tests |

@@ -2,7 +2,7 @@
 //!
 //! Adapters say what must be true of config files ([`sessionpipe_core::wiring::Wiring`]). This crate reads the files,
 //! computes the new text ([`plan_install`], [`plan_uninstall`]), shows it ([`FilePlan::diff`]), does exactly that
-//! ([`apply`]) and says what is there ([`status`]).
+//! ([`apply()`]) and says what is there ([`status()`]).
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! `secrets@1`: what would open a door is replaced by `[redacted]`, the sentence around it stays.
 //!
-//! One pass over a text, driven by an automaton of literals ([`scan`]): a vendor's prefix, a secret's name, `://`,
+//! One pass over a text, driven by an automaton of literals (`scan`): a vendor's prefix, a secret's name, `://`,
 //! `-----BEGIN`. Only where one of them occurs is anything looked at, and no further than a bounded stretch or the end of what
 //! is then replaced. So the time is linear in the text whatever it says, and ordinary text costs one table look-up a byte.
 //!
