@@ -88,17 +88,13 @@ pub fn program(exe: &Path, argv0: Option<&OsStr>, path: &OsStr, home: &Path, dir
             }
         }
     }
-    let to = |name: &OsStr| dirs.bin().join(name);
-    let mut copies = Vec::new();
-    let mut target = (to(OsStr::new("sessionpipe")), false);
-    for (file, is_hook) in ours() {
-        let name = file.file_name().unwrap_or_default();
-        if *is_hook {
-            target = (to(name), true);
-        }
-        copies.push((if *is_hook { file.clone() } else { exe.to_owned() }, to(name)));
-    }
-    Program { path: target.0, is_hook: target.1, copies }
+    // Of a build the hook program may be missing: then we stand in under its name. So the configs hold the same command
+    // whichever was built, and a harness that trusts a hook by its text goes on trusting it.
+    let hook = ours().find(|(_, is_hook)| *is_hook).map_or(exe, |(file, _)| file);
+    let [(hook_name, _), (name, _)] = NAMES;
+    let to = |name: &str| dirs.bin().join(name);
+    let copies = vec![(hook.to_owned(), to(hook_name)), (exe.to_owned(), to(name))];
+    Program { path: to(hook_name), is_hook: true, copies }
 }
 
 /// A build can be cleaned away at any time. Cargo marks its target folder as a cache.
@@ -327,10 +323,13 @@ mod tests {
         let exe = tree.file("src/target-b/debug/sessionpipe", "");
         tree.file("src/Cargo.toml", "");
         let program = tree.program(&exe, &["src/target-b/debug"]);
-        assert_eq!(program.path, tree.dirs().bin().join("sessionpipe"));
+        // Only one was built: it stands in for the hook program, too.
+        let bin = tree.dirs().bin();
+        assert_eq!((program.path, program.is_hook), (bin.join("sessionpipe-hook"), true));
+        assert_eq!(program.copies, [(exe.clone(), bin.join("sessionpipe-hook")), (exe, bin.join("sessionpipe"))]);
         let tagged = tree.file("builds/x/release/sessionpipe", "");
         tree.file("builds/x/CACHEDIR.TAG", "");
-        assert_eq!(tree.program(&tagged, &[]).copies.len(), 1);
+        assert_eq!(tree.program(&tagged, &[]).copies.len(), 2);
     }
 
     #[test]
@@ -338,8 +337,9 @@ mod tests {
         let tree = Tree::new();
         let exe = tree.file("home/.cargo/bin/sp", "");
         let program = tree.program(&exe, &["home/.cargo/bin"]);
-        assert_eq!((program.path, program.is_hook), (tree.dirs().bin().join("sessionpipe"), false));
-        assert_eq!(program.copies, [(exe, tree.dirs().bin().join("sessionpipe"))]);
+        let bin = tree.dirs().bin();
+        assert_eq!((program.path, program.is_hook), (bin.join("sessionpipe-hook"), true));
+        assert_eq!(program.copies, [(exe.clone(), bin.join("sessionpipe-hook")), (exe, bin.join("sessionpipe"))]);
     }
 
     #[test]
