@@ -2,6 +2,7 @@
 
 use std::io;
 
+use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
 use sessionpipe_installer::Place;
 
@@ -24,7 +25,8 @@ impl Config {
     /// When the file cannot be read, is no TOML, or a key has another type than it must.
     pub fn read(host: &Host) -> Result<Self, CommandError> {
         let path = host.dirs.config_file();
-        let text = match std::fs::read_to_string(&path) {
+        let utf8 = |bytes| String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error));
+        let text = match file::read(&path).and_then(utf8) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(CommandError::failed(anyhow::Error::from(error).context(host.tilde(&path)))),

@@ -430,7 +430,8 @@ impl Hooks<'_> {
         let mut found = None;
         let mut is_empty = events.map.properties.len() == emptied;
         for (depth, (parent, index)) in parents.into_iter().enumerate().rev() {
-            let may_go = !is_double(parent, &self.at[depth]) && self.containers.may_remove(&pointer(&self.at[..=depth]));
+            let may_go =
+                !is_double(parent, &self.at[depth]) && self.containers.may_remove(&pointer(&self.at[..=depth]));
             if !is_empty || !may_go {
                 break;
             }

@@ -66,7 +66,7 @@ fn a_dry_run_shows_the_plan_and_touches_nothing() {
 fn what_is_no_regular_file_is_never_opened() {
     let environment = TestEnvironment::new();
     let files = [".claude/settings.json", ".codex/hooks.json", ".codex/config.toml"];
-    for file in files {
+    for file in files.into_iter().chain([".config/sessionpipe/config.toml"]) {
         environment.write(file, "");
         let path = environment.home().join(file);
         std::fs::remove_file(&path).expect("gone");
@@ -78,7 +78,8 @@ fn what_is_no_regular_file_is_never_opened() {
         assert_eq!(said.stdout.matches("refused: it is not a regular file").count(), files.len(), "{}", said.stdout);
     }
     environment.expect(0, &["status"]);
-    environment.expect(1, &["doctor"]);
+    let doctor = environment.json(1, &["doctor", "--json"]);
+    assert_eq!(doctor["config_error"], "~/.config/sessionpipe/config.toml: it is not a regular file");
 }
 
 #[test]

@@ -101,6 +101,10 @@ fn a_reader_that_has_had_enough_is_no_error() {
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     };
     assert_eq!(shell("\"$1\" completions bash | head -c 12"), "_sessionpipe");
+    // What was asked for is done all the same.
+    environment.write(".claude/settings.json", "{}\n");
+    assert_eq!(shell("\"$1\" install --yes | :"), "");
+    assert!(environment.read(".claude/settings.json").contains("sessionpipe-hook"));
     // A full disk is one.
     if cfg!(target_os = "linux") {
         let text = shell("\"$1\" completions bash 2>&1 >/dev/full");
