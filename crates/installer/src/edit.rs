@@ -1,9 +1,12 @@
 //! One file's edits, in order: what must be true of it, applied to its text.
 
+use std::path::Path;
+
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sessionpipe_core::file;
 use sessionpipe_core::wiring::{HookEntry, Wiring};
 
 use crate::json::{self, Hooks};
@@ -210,11 +213,12 @@ pub(crate) fn is_empty(steps: &[Step], text: &str) -> bool {
     if steps.iter().any(Step::is_toml) { text.trim().is_empty() } else { json::is_empty(text) }
 }
 
-/// What a person would paste.
-pub(crate) fn paste(steps: &[Step]) -> String {
+/// What a person would paste into a file: a key that stands there already is written with what it holds.
+pub(crate) fn paste(steps: &[Step], path: &Path) -> String {
+    let there = || file::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let one = |step: &Step| match step {
         Step::Hooks { at, entries, .. } if !entries.is_empty() => json::paste(at, entries),
-        Step::TopLevel { key, argv: Some(argv) } => toml::line(key, argv, "\n"),
+        Step::TopLevel { key, argv: Some(argv) } => toml::paste(&there(), key, argv),
         _ => String::new(),
     };
     steps.iter().map(one).collect()

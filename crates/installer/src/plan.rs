@@ -254,12 +254,13 @@ pub fn plan_uninstall(host: &Host, adapters: &[&dyn Adapter]) -> Result<Plan, Ma
     Ok(Plan { action: Action::Uninstall, harnesses, copies: copies.into_iter().map(copy).collect() })
 }
 
-/// What a person would paste to wire a harness by hand, file by file. Reads no config.
+/// What a person would paste to wire a harness by hand, file by file.
 #[must_use]
 pub fn entries_to_paste(host: &Host, adapter: &dyn Adapter) -> Vec<Paste> {
     let wiring = adapter.wiring(host);
-    let pastes =
-        by_file(&wiring).into_iter().map(|(path, steps)| Paste { path: path.to_owned(), text: edit::paste(&steps) });
+    let pastes = by_file(&wiring)
+        .into_iter()
+        .map(|(path, steps)| Paste { path: path.to_owned(), text: edit::paste(&steps, path) });
     pastes.filter(|paste| !paste.text.is_empty()).collect()
 }
 
@@ -341,7 +342,7 @@ impl FilePlan {
             before: None,
             after: None,
             patch: Patch(Vec::new()),
-            paste: edit::paste(&goal.steps),
+            paste: edit::paste(&goal.steps, path),
             goal,
             created: Vec::new(),
             is_loose: false,

@@ -14,7 +14,7 @@ use toml_edit::{Array, Document, Item, Key, Table, TableLike, TomlError};
 use crate::edit::{Containers, Edited};
 use crate::json::Hooks;
 use crate::refusal::{Place, Refusal};
-use crate::splice::{Comments, Container, Splice, line_end, line_start, newline_at, splice};
+use crate::splice::{Comments, Container, Splice, line_end, line_start, newline_at, splice, split_bom};
 use crate::status::Fault;
 
 /// The table that holds hooks, and the key of a group that holds its handlers.
@@ -118,6 +118,16 @@ pub(crate) fn entries(text: &str, key: &str) -> Vec<(String, Value)> {
     let doc = parse(text).ok();
     let item = doc.as_ref().and_then(|doc| doc.as_table().get(key));
     item.map(|item| (key.to_owned(), item_value(item))).into_iter().collect()
+}
+
+/// The key's line for a person to put in the place of the one that is there: an argv of somebody else's is chained.
+pub(crate) fn paste(text: &str, key: &str, argv: &[String]) -> String {
+    let there = value(split_bom(text).1).and_then(|doc| doc.get(key).and_then(value_strings)).unwrap_or_default();
+    let previous = match command::owned_argv(&there) {
+        Some(_) => command::previous_argv(&there),
+        None => Some(there.as_slice()).filter(|argv| !argv.is_empty()),
+    };
+    line(key, &chained(argv, previous), "\n")
 }
 
 /// The line that sets a key to an argv.

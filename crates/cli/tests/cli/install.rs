@@ -287,6 +287,12 @@ fn entries_to_paste() {
     let entries: Value =
         serde_json::from_str(json["entries"][0]["text"].as_str().expect("a text")).expect("JSON to paste");
     assert_eq!(commands(&entries).len(), 12);
+
+    // Whoever pastes must not lose what stands there.
+    environment.write(".codex/config.toml", "notify = ['say', \"x\"]\n");
+    let said = environment.expect(0, &["install", "--print", "--harness", "codex"]);
+    let chained = "\"codex\", \"notify\", \"--previous-notify\", \"say\", \"x\", \"--\"]\n";
+    assert!(said.stdout.contains(chained), "{}", said.stdout);
 }
 
 #[test]
