@@ -12,7 +12,7 @@ use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::event::rfc3339;
 use sessionpipe_core::host::{Dirs, Host};
 use sessionpipe_installer::WiredState;
-use sessionpipe_pipeline::losses;
+use sessionpipe_pipeline::losses::{self, Losses};
 use sessionpipe_pipeline::outbox::{LossCount, OutboxError, Quarantined, Reader, Stats};
 
 pub use self::document::Document;
@@ -257,6 +257,8 @@ struct Store {
     losses: Vec<LossCount>,
     /// What hooks could not keep, not taken by a worker yet.
     untaken: Vec<(&'static str, u64)>,
+    /// Why nothing tells what hooks could not keep.
+    uncounted: Option<String>,
     quarantine: Vec<Quarantined>,
     /// Hook calls that wait, and for how long the oldest, in milliseconds.
     waiting: (usize, u128),
@@ -265,14 +267,18 @@ struct Store {
 impl Store {
     fn look(outbox: &Result<Option<Reader>, OutboxError>, host: &Host) -> Result<Self, CommandError> {
         let reader = outbox.as_ref().ok().and_then(Option::as_ref);
+        let counters = losses::read(&host.dirs);
+        let file = host.tilde(&host.dirs.losses());
         Ok(Self {
             error: outbox.as_ref().err().map(unreadable),
             config: Config::read(host).err().map(|error| causes(&error.source)),
             stats: reader.map(Reader::stats).transpose().map_err(CommandError::failed)?,
             losses: reader.map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
-            untaken: losses::read(&host.dirs)
-                .map(|l| l.iter().map(|(r, n)| (r.as_str(), n)).collect())
-                .unwrap_or_default(),
+            untaken: counters.iter().flat_map(Losses::iter).map(|(reason, n)| (reason.as_str(), n)).collect(),
+            uncounted: counters.err().map(|error| {
+                let fix = if error.kind() == io::ErrorKind::InvalidData { ": remove it" } else { "" };
+                format!("{file} counts no losses ({error}){fix}")
+            }),
             quarantine: reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
             waiting: waiting(&host.dirs).unwrap_or_default(),
         })
@@ -280,7 +286,7 @@ impl Store {
 
     fn uneasy(&self) -> impl Iterator<Item = &'static str> {
         let stuck = self.waiting.1 > WAITING_MS;
-        let outbox = self.error.is_some() || stuck || !self.untaken.is_empty();
+        let outbox = self.error.is_some() || stuck || !self.untaken.is_empty() || self.uncounted.is_some();
         outbox.then_some("the outbox").into_iter().chain(self.config.as_ref().map(|_| "the settings"))
     }
 }
@@ -398,7 +404,9 @@ impl Store {
             .chain(self.untaken.iter().copied())
             .map(|(kind, n)| format!("{} lost ({kind})", thousands(n)))
             .collect();
-        parts.push(if lost.is_empty() { "nothing lost".to_owned() } else { lost.join(", ") });
+        let known = if self.uncounted.is_some() { "nothing known to be lost" } else { "nothing lost" };
+        parts.push(if lost.is_empty() { known.to_owned() } else { lost.join(", ") });
+        parts.extend(self.uncounted.clone());
         let failures = self.stats.as_ref().map_or(0, |stats| stats.write_failures);
         if failures > 0 {
             let tries = if failures == 1 { "once".to_owned() } else { format!("{} times", thousands(failures)) };
@@ -452,6 +460,7 @@ mod tests {
             stats: Some(stats),
             losses: vec![LossCount { kind: "pruned".to_owned(), count: 1_500, last_ms: 0 }],
             untaken: vec![("disk full", 2)],
+            uncounted: None,
             quarantine: vec![Quarantined::default()],
             waiting: (1, 0),
         };

@@ -138,6 +138,17 @@ fn a_broken_outbox_and_broken_settings_are_said() {
 }
 
 #[test]
+fn counters_that_cannot_count_are_said() {
+    let environment = TestEnvironment::new();
+    std::fs::create_dir_all(environment.state()).expect("a folder");
+    std::fs::write(environment.state().join("losses"), "x").expect("a file");
+    let said = environment.expect(1, &["doctor"]);
+    let line = "outbox       empty; nothing known to be lost; ~/.local/state/sessionpipe/losses counts no losses (invalid data): remove it\n";
+    assert!(said.stdout.contains(line), "{}", said.stdout);
+    assert!(said.stdout.ends_with("needs attention: the outbox\n"), "{}", said.stdout);
+}
+
+#[test]
 fn a_redirected_state_is_said() {
     let mut environment = TestEnvironment::new();
     let elsewhere = environment.home().join("elsewhere").display().to_string();

@@ -90,6 +90,8 @@ struct OutboxDocument {
     waiting: usize,
     /// How often it could not be written for a while; the hook calls waited.
     write_failures: u64,
+    /// Why nothing tells what hooks could not keep; null when the counters can be read.
+    counters_error: Option<String>,
     /// What was lost, and why.
     losses: Vec<LossDocument>,
 }
@@ -189,6 +191,7 @@ impl Document {
                 quarantined: store.quarantine.len(),
                 waiting: store.waiting.0,
                 write_failures: stats.write_failures,
+                counters_error: store.uncounted.clone(),
                 losses: stored.chain(untaken).collect(),
             },
             config_error: store.config.clone(),
