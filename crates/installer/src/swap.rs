@@ -1,9 +1,5 @@
 //! Writing: the atomic replacement of a file, and the private files of our own state folder.
 
-use std::path::Path;
-#[cfg(unix)]
-use std::path::PathBuf;
-
 use crate::apply::ApplyError;
 use crate::refusal::Refusal;
 
@@ -38,11 +34,12 @@ mod unix {
     use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
     use std::io::{ErrorKind, Write};
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+    use std::path::{Path, PathBuf};
 
     use rustix::fs::FlockOperation;
     use tempfile::NamedTempFile;
 
-    use super::{ApplyError, Path, PathBuf, SwapError};
+    use super::{ApplyError, SwapError};
     use crate::disk::{self, Real};
 
     /// How often the lock's folder is made again when an uninstall removes it at the same moment.
