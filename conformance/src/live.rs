@@ -286,8 +286,10 @@ impl Lab<'_> {
 /// Plays a plan in a namespace of its own.
 fn inside(kind: namespace::Kind, plan: &Plan) -> anyhow::Result<Outcome> {
     fs::write(plan.run.join("plan.json"), serde_json::to_vec(plan)?)?;
+    // The running program itself, also when a build has replaced its file.
+    let own = format!("/proc/{}/exe", std::process::id());
     let mut child = kind
-        .command(&env::current_exe()?)
+        .command(Path::new(&own))
         .arg("live-inside")
         .arg(&plan.run)
         .env_clear()
