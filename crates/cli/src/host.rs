@@ -115,7 +115,8 @@ fn stable(file: &Path, argv0: Option<&OsStr>, path: &OsStr, home: &Path) -> Opti
         .chain(LINKS_OF_HOME.map(|dir| home.join(dir)))
         .chain(LINKS.map(PathBuf::from))
         .chain(file.parent().map(Path::to_owned));
-    let mut candidates = dirs.filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
+    // A path that is no text cannot stand in a config.
+    let mut candidates = dirs.filter(|dir| dir.is_absolute() && dir.to_str().is_some()).map(|dir| dir.join(name));
     candidates.find_map(|candidate| {
         if !leads_to(&candidate, file) {
             None
@@ -245,6 +246,19 @@ mod tests {
             assert_eq!((tree.relative(&program).as_str(), program.is_hook), ("brew/bin/sessionpipe", false));
             assert!(program.copies.is_empty());
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_path_that_is_no_text_is_not_named() {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let tree = Tree::new();
+        let odd = tree.path("").join(OsStr::from_bytes(b"b\xff"));
+        std::fs::rename(tree.file("b/sessionpipe", "").parent().expect("a folder"), &odd).expect("renamed");
+        let program = tree.program(&odd.join("sessionpipe"), &[]);
+        assert_eq!(program.path.parent(), Some(tree.path("state/bin").as_path()));
+        assert!(program.copies.iter().any(|(_, to)| *to == program.path));
     }
 
     #[test]
