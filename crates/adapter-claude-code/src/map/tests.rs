@@ -67,6 +67,7 @@ fn a_session_starts_with_what_is_known_of_it() {
             title: Some(("forked-name".into(), TitleSource::Custom)),
             version: Some("2.1.328".into()),
             event: "SessionStart".into(),
+            endless: false,
             partial: false,
             seen: vec![Seen::SessionStart { source: StartSource::Fork }],
         }
