@@ -178,14 +178,16 @@ fn beside(plan: &Plan, out: &Out) -> String {
     if !alone.is_empty() {
         let _ = write!(text, "\n{}", alone.render(out));
     }
-    let notices = notices(plan);
-    if !notices.is_empty() {
-        text.push('\n');
-    }
-    for (name, notice) in notices {
+    text + &sayings(plan, out)
+}
+
+/// What the person must do or know, each a paragraph.
+fn sayings(plan: &Plan, out: &Out) -> String {
+    let mut text = String::new();
+    for (name, notice) in notices(plan) {
         let _ = writeln!(text, "  {} {}", out.paint(Role::Warn, "!"), out.wrap(&format!("{name}: {notice}"), 4));
     }
-    text
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// What a person can do about a file that is left alone.
@@ -277,6 +279,10 @@ fn render_receipt(plan: &Plan, receipt: &Receipt, host: &Host, out: &Out) -> Str
         Action::Uninstall => "Nothing of ours is left in these files.".to_owned(),
     };
     let _ = writeln!(text, ". {after}");
+    if plan.action == Action::Install {
+        // Again: above them scrolled a whole plan.
+        text += &sayings(plan, out);
+    }
     text
 }
 

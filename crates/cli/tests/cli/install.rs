@@ -201,10 +201,12 @@ fn a_refused_file_is_named_and_the_others_are_wired() {
     assert!(environment.read(".codex/hooks.json").contains("codex Stop"));
     assert!(said.stdout.contains("  |\n3 |     \"Stop\": [,]\n  |              ^\n"), "{}", said.stdout);
     assert!(said.stdout.contains("by hand: sessionpipe install --harness claude-code --print"), "{}", said.stdout);
+    // What there is to do stands last, below all that scrolled.
+    let last = said.stdout.split("2 files changed, 1 not done. Undo with: sessionpipe uninstall\n").nth(1);
+    let last = last.expect("the sum");
     assert!(
-        said.stdout.ends_with("2 files changed, 1 not done. Undo with: sessionpipe uninstall\n"),
-        "{}",
-        said.stdout
+        last.contains("  ! claude-code: mend the file, or add") && last.contains("  ! codex: start `codex`"),
+        "{last}"
     );
     let said = environment.expect(1, &["install"]);
     assert!(said.stdout.ends_with("\n2 up to date, 1 refused. Nothing else to do.\n"), "{}", said.stdout);
