@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::event::rfc3339;
 use sessionpipe_core::host::Host;
 use sessionpipe_installer::{FileStatus, WiredState};
@@ -65,6 +66,7 @@ fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
         }
     }
     let mut text = table.render(out);
+    text.push_str(&silenced(harnesses, host, out));
     let uneasy =
         |health: &&Health| health.wired() == Wired::Partly || (health.wired() == Wired::Not && health.found.is_some());
     if harnesses.iter().any(|health| uneasy(&health)) {
@@ -74,6 +76,20 @@ fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
         text.push_str("\nWhy an agent is silent: sessionpipe doctor\n");
     }
     text
+}
+
+/// What keeps the hooks of agents silent that are wired and were never heard of: trust that is missing, a switch.
+fn silenced(harnesses: &[Health], host: &Host, out: &Out) -> String {
+    let mut text = String::new();
+    for health in harnesses.iter().filter(|h| h.wired() == Wired::Fully && h.last_heard_ms().is_none()) {
+        let problems = health.adapter.check(host).into_iter().filter(|finding| finding.level == Level::Problem);
+        for Finding { text: what, fix, .. } in problems {
+            let fix = fix.map(|fix| format!(": {fix}")).unwrap_or_default();
+            let line = out.wrap(&format!("{}: {what}{fix}", health.adapter.harness().name), 4);
+            text.push_str(&format!("  {} {line}\n", out.paint(Role::Warn, "!")));
+        }
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 fn heard(health: &Health, host: &Host) -> Cell {

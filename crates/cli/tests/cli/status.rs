@@ -15,13 +15,15 @@ fn before_and_after_an_install() {
     To wire what is not: sessionpipe install
     ");
     environment.expect(0, &["install", "--yes"]);
-    assert_snapshot!(environment.expect(0, &["status"]).stdout, @"
+    assert_snapshot!(environment.expect(0, &["status"]).stdout, @r#"
     claude-code  2.1.328  ~/.claude/settings.json  wired, 16 hooks  no event yet
     codex        found    ~/.codex/hooks.json      wired, 12 hooks  no event yet
     codex        found    ~/.codex/config.toml     wired, 1 hook
 
+      ! codex: 12 of 12 hooks are not trusted ([hooks.state] in ~/.codex/config.toml does not hold them); Codex skips them without a word: start `codex`, choose "Review hooks" and trust the hooks of sessionpipe (later: /hooks)
+
     Why an agent is silent: sessionpipe doctor
-    ");
+    "#);
 }
 
 #[test]
