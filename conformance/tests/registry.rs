@@ -108,6 +108,28 @@ fn every_adapter_has_an_install_case_and_its_way_back() {
     });
 }
 
+/// What a source file says before its tests.
+fn untested(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().take_while(|(_, line)| *line != "#[cfg(test)]").map(|(at, line)| (at + 1, line))
+}
+
+#[test]
+fn no_harness_is_named_outside_of_its_adapter() {
+    // The registry, and the table of what `demo` replays.
+    let tables = ["registry.rs", "commands/demo.rs"].map(Path::new);
+    for name in ["core", "installer", "pipeline", "cli"] {
+        let sources = files(&repository().join("crates").join(name).join("src"));
+        let is_source = |path: &Path| path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs");
+        for (path, text) in sources.iter().filter(|(path, _)| is_source(path) && !tables.contains(&path.as_path())) {
+            each(|adapter, harness| {
+                let words = [adapter.harness().product.to_owned(), format!("\"{harness}\"")];
+                let named = untested(text).find(|(_, line)| words.iter().any(|word| line.contains(word)));
+                assert_eq!(named, None, "crates/{name}/src/{}", path.display());
+            });
+        }
+    }
+}
+
 /// Every file below a folder, by its path from there.
 fn files(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();

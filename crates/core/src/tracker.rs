@@ -425,7 +425,7 @@ impl Steps<'_> {
                     self.said(EventType::SessionStarted, json!({"source": source}));
                 }
             }
-            // It goes on in another program: Codex's daemon says a minute later that a session is closed there.
+            // It goes on in another program: a daemon may say a minute later that a session is closed there.
             Seen::SessionEnd { .. } if self.is_elsewhere(moment) => {}
             Seen::SessionEnd { reason } => {
                 self.end_turn(silent(), false);
