@@ -298,6 +298,23 @@ fn entries_to_paste() {
 }
 
 #[test]
+fn no_umask_widens_or_narrows_a_config() {
+    for umask in ["000", "002", "077"] {
+        let environment = TestEnvironment::with_agents();
+        let settings = environment.home().join(".claude/settings.json");
+        let config = environment.home().join(".codex/config.toml");
+        std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+        std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+        let script = format!("umask {umask}; exec sessionpipe install --yes");
+        let status = environment.command("/bin/sh").args(["-c", &script]).stdout(Stdio::null()).status();
+        assert!(status.expect("a shell").success());
+        let made = environment.home().join(".codex/hooks.json");
+        let modes = [settings, config, made].map(|path| environment.mode(&path));
+        assert_eq!(modes, [0o600, 0o640, 0o600], "umask {umask}");
+    }
+}
+
+#[test]
 fn modes_stay_and_our_own_are_narrow() {
     let environment = TestEnvironment::with_agents();
     let settings = environment.home().join(".claude/settings.json");

@@ -1,6 +1,6 @@
 //! Which path the configs name.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::Value;
 
@@ -36,6 +36,25 @@ fn the_link_that_survives_an_upgrade() {
         environment.files().get(&home.join(".claude/settings.json")),
         installed.get(&home.join(".claude/settings.json"))
     );
+}
+
+/// The shell that runs a hook expands nothing in the path and splits it nowhere.
+#[test]
+fn odd_paths_run_as_they_are() {
+    for folder in ["Ann Lee", "o'neil", "a$HOME;b", "quo\"te", "émoji-✓", "star*?[x]", "tick`x`!"] {
+        let environment = TestEnvironment::with_agents();
+        let bin = environment.home().join(folder).join("bin");
+        environment.put_programs(&bin, &["sessionpipe"]);
+        let hook = environment.write(
+            &format!("{folder}/bin/sessionpipe-hook"),
+            "#!/bin/sh\nfor word in \"$0\" \"$@\"; do printf '%s\\n' \"$word\"; done\n",
+        );
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        assert_eq!(environment.run_program(&bin.join("sessionpipe"), &["install", "--yes"]).code, 0, "{folder}");
+        let document: Value = serde_json::from_str(&environment.read(".claude/settings.json")).expect("JSON");
+        let said = environment.hook(&commands(&document)[0], "");
+        assert_eq!(said.stdout, format!("{}\nclaude-code\nStop\n", hook.display()), "{folder}");
+    }
 }
 
 #[test]
