@@ -19,6 +19,8 @@ pub struct Health {
     pub activity: Option<HarnessActivity>,
     /// When a payload of it that could not be used last arrived, milliseconds since the epoch.
     pub last_quarantined_ms: Option<i64>,
+    /// When the channel that it has beside its hooks last spoke; `None` when never, or when it has none.
+    pub last_notice_ms: Option<i64>,
 }
 
 /// Whether and how a harness's files are wired, all of them together.
@@ -83,8 +85,10 @@ pub fn health(
     let one = |adapter: &'static dyn Adapter| {
         let name = adapter.harness().name;
         let theirs = |payload: &&Quarantined| payload.harness == name;
-        Health {
+        let last_notice_ms = outbox.map(|outbox| outbox.last_notice(name)).transpose().map_err(CommandError::failed)?;
+        Ok(Health {
             adapter,
+            last_notice_ms: last_notice_ms.flatten(),
             found: adapter.found(host),
             files: statuses
                 .iter()
@@ -93,7 +97,7 @@ pub fn health(
                 .collect(),
             activity: activity.iter().find(|activity| activity.harness == name).cloned(),
             last_quarantined_ms: quarantine.iter().filter(theirs).map(|payload| payload.at_ms).max(),
-        }
+        })
     };
-    Ok(adapters.iter().map(|adapter| one(*adapter)).collect())
+    adapters.iter().map(|adapter| one(*adapter)).collect()
 }

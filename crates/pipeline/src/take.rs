@@ -263,10 +263,15 @@ impl<'a> Taker<'a> {
             Err(error) => return self.quarantine(batch, job, None, &error.into(), &[]),
         };
         match self.map(header, &bytes) {
-            Said::Call(call) => match self.resolve(batch, &call)? {
-                Ok(session) => self.apply(batch, &name, *call, &session)?,
-                Err(reason) => return self.quarantine(batch, job, Some(&call.hook.header), &reason, &bytes),
-            },
+            Said::Call(call) => {
+                if call.mapped.endless {
+                    batch.noticed(call.name, call.hook.header.at_ms)?;
+                }
+                match self.resolve(batch, &call)? {
+                    Ok(session) => self.apply(batch, &name, *call, &session)?,
+                    Err(reason) => return self.quarantine(batch, job, Some(&call.hook.header), &reason, &bytes),
+                }
+            }
             Said::Nothing => {}
             Said::Rubbish(header, reason) => return self.quarantine(batch, job, Some(&header), &reason, &bytes),
         }

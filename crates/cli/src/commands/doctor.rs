@@ -2,6 +2,7 @@
 
 mod document;
 
+use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::io;
 use std::path::Path;
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::event::rfc3339;
+use sessionpipe_core::harness::Means;
 use sessionpipe_core::host::{Dirs, Host};
 use sessionpipe_installer::WiredState;
 use sessionpipe_pipeline::losses::{self, Losses};
@@ -44,6 +46,9 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
 }
+
+/// Sessions that went on for so long after the last notice of a turn's end had turns that it did not tell, in milliseconds.
+const DEAF_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Session files are written a little after the last hook: so much later is no sign of silence, in milliseconds.
 const GRACE_MS: i64 = 2 * 60 * 1000;
@@ -163,6 +168,7 @@ fn diagnose(health: &Health, host: &Host, out: &Out) -> Diagnosis {
     let mut findings: Vec<Finding> = silence.clone().into_iter().collect();
     findings.extend(of_files.iter().map(|(_, finding)| finding.clone()));
     findings.extend(checked);
+    findings.extend(deaf(health, host));
     if silence.is_some() && findings.len() == 1 {
         let text = "sessions that were open before the install keep the hooks that they began with".to_owned();
         findings.push(finding(
@@ -245,6 +251,23 @@ fn silence(health: &Health, host: &Host) -> Option<Finding> {
         None => format!("{} wired on {day}; {written}, no event arrived", count(health.handlers(), "hook")),
     };
     Some(finding(Level::Problem, None, text, None))
+}
+
+/// Whether the notices of a turn's end have stopped, though sessions go on. They are what is left where hooks do not run.
+fn deaf(health: &Health, host: &Host) -> Option<Finding> {
+    let last = health.last_notice_ms?;
+    let newest = health.adapter.sessions(host).iter().map(|session| session.modified_ms).max()?;
+    if newest - last < DEAF_MS {
+        return None;
+    }
+    let harness = health.adapter.harness();
+    let name = harness.events.iter().find(|event| event.means == Means::TurnNotice)?.name;
+    let text = format!(
+        "the last {name} was {} ago, although its sessions have newer turns: of a long session its argument grows beyond \
+         what the system allows, and then it is not run",
+        span(host.now_ms - last)
+    );
+    Some(finding(Level::Note, None, text, Some("let the hooks run, which do not depend on it".to_owned())))
 }
 
 /// What the state folder holds.
@@ -399,11 +422,13 @@ impl Store {
             }
             None => parts.push("empty".to_owned()),
         }
-        let lost = self.losses.iter().map(|loss| (loss.kind.as_str(), loss.count));
-        let lost: Vec<String> = lost
-            .chain(self.untaken.iter().copied())
-            .map(|(kind, n)| format!("{} lost ({kind})", thousands(n)))
-            .collect();
+        // What the hooks counted is in the outbox as soon as a worker has taken it.
+        let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
+        let taken = self.losses.iter().map(|loss| (loss.kind.as_str(), loss.count));
+        for (kind, n) in taken.chain(self.untaken.iter().copied()) {
+            *lost.entry(kind).or_default() += n;
+        }
+        let lost: Vec<String> = lost.iter().map(|(kind, n)| format!("{} lost ({kind})", thousands(*n))).collect();
         let known = if self.uncounted.is_some() { "nothing known to be lost" } else { "nothing lost" };
         parts.push(if lost.is_empty() { known.to_owned() } else { lost.join(", ") });
         parts.extend(self.uncounted.clone());
@@ -458,7 +483,9 @@ mod tests {
             error: None,
             config: None,
             stats: Some(stats),
-            losses: vec![LossCount { kind: "pruned".to_owned(), count: 1_500, last_ms: 0 }],
+            losses: [("disk full", 1), ("pruned", 1_500)]
+                .map(|(kind, count)| LossCount { kind: kind.to_owned(), count, last_ms: 0 })
+                .to_vec(),
             untaken: vec![("disk full", 2)],
             uncounted: None,
             quarantine: vec![Quarantined::default()],
@@ -466,7 +493,7 @@ mod tests {
         };
         assert_eq!(
             store.text(&host),
-            "18,204 events, 31 MB, oldest 30 days ago; 1,500 lost (pruned), 2 lost (disk full); it could not be \
+            "18,204 events, 31 MB, oldest 30 days ago; 3 lost (disk full), 1,500 lost (pruned); it could not be \
              written 2 times, and the calls waited; 1 payload in quarantine (sessionpipe doctor --quarantine); 1 hook \
              call waiting → sessionpipe flush"
         );

@@ -80,6 +80,30 @@ fn sessions_go_on_and_nothing_arrives() {
 }
 
 #[test]
+fn notices_of_a_turns_end_that_have_stopped() {
+    let environment = TestEnvironment::with_agents();
+    environment.expect(0, &["install", "--yes", "--harness", "codex"]);
+    let thread = "01a22b7a-b376-7283-bb91-8cdae1a00b78";
+    let notice = serde_json::json!({"type": "agent-turn-complete", "thread-id": thread, "turn-id": "t", "cwd": "/w", "client": "codex_exec", "input-messages": []});
+    let hook = environment.home().join(".cargo/bin/sessionpipe-hook");
+    environment.hook(&format!("{} codex notify '{notice}'", hook.display()), "");
+    environment.expect(0, &["flush"]);
+    let rollout = environment.write(
+        &format!(".codex/sessions/2026/11/30/rollout-2026-11-30T08-03-11-{thread}.jsonl"),
+        &format!("{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"{thread}\",\"cli_version\":\"0.171.0\"}}}}\n"),
+    );
+    let said = || {
+        let doctor = environment.run(&["doctor", "--json"]).stdout;
+        let doctor: Value = serde_json::from_str(&doctor).expect("JSON");
+        harness(&doctor, "codex")["findings"].to_string().contains("the last notify was")
+    };
+    assert!(!said());
+    let later = SystemTime::now() + Duration::from_secs(25 * 60 * 60);
+    std::fs::File::options().append(true).open(rollout).and_then(|file| file.set_modified(later)).expect("a time");
+    assert!(said());
+}
+
+#[test]
 fn hooks_that_are_gone_dead_or_switched_off() {
     let environment = TestEnvironment::with_agents();
     environment.expect(0, &["install", "--yes", "--harness", "claude-code"]);

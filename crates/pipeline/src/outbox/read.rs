@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use sessionpipe_core::event::Event;
 use sessionpipe_core::job::Process;
 
@@ -189,6 +189,15 @@ impl Reader {
             Ok(HarnessActivity { harness: row.get(0)?, last_ms: row.get(1)?, sessions: row.get(2)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// When the channel that a harness has beside its hooks last spoke, whether it said anything new or not.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn last_notice(&self, harness: &str) -> Result<Option<i64>, OutboxError> {
+        let mut select = self.db.prepare("SELECT value FROM meta WHERE key = 'noticed ' || ?1")?;
+        Ok(select.query_row([harness], |row| row.get(0)).optional()?)
     }
 
     /// What was lost on the worker's side.

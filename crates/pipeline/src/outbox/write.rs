@@ -320,4 +320,17 @@ impl Batch<'_> {
         }
         Ok(())
     }
+
+    /// Notes that the channel that a harness has beside its hooks has spoken.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn noticed(&self, harness: &str, at_ms: i64) -> Result<(), OutboxError> {
+        let mut upsert = self.tx.prepare_cached(
+            "INSERT INTO meta (key, value) VALUES ('noticed ' || ?1, ?2)
+             ON CONFLICT DO UPDATE SET value = max(value, excluded.value)",
+        )?;
+        upsert.execute(params![harness, at_ms])?;
+        Ok(())
+    }
 }
