@@ -63,6 +63,14 @@ const BETWEEN: [&str; 19] = [
     "elvish", "xonsh", "env", "timeout",
 ];
 
+impl Process {
+    /// Whether it can be the agent itself: it is none of the programs that only stand between.
+    #[must_use]
+    pub fn may_be_agent(&self) -> bool {
+        !BETWEEN.contains(&self.name.as_str())
+    }
+}
+
 impl Header {
     /// The harness's own process: the ancestor that the harness names in `pid_var`, else the nearest that is no shell.
     #[must_use]
@@ -70,7 +78,7 @@ impl Header {
         let named = pid_var.and_then(|name| self.env.get(name)).and_then(|pid| pid.parse().ok());
         named
             .and_then(|pid: u32| self.parents.iter().find(|p| p.pid == pid))
-            .or_else(|| self.parents.iter().find(|p| !BETWEEN.contains(&p.name.as_str())))
+            .or_else(|| self.parents.iter().find(|p| p.may_be_agent()))
     }
 }
 

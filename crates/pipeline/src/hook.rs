@@ -45,7 +45,7 @@ use sessionpipe_core::payload::{self, Scanner};
 
 use crate::losses::{self, Reason};
 use crate::platform;
-use crate::process::{self, ANCESTORS};
+use crate::process;
 use crate::spool::{Draft, JobId, OpenError, Spool};
 use crate::wake;
 
@@ -93,7 +93,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, harnesses: &[&'static Harne
     };
     if spool.is_some() {
         header.cwd = platform::cwd().map(|cwd| cwd.to_string_lossy().into_owned());
-        header.parents = process::ancestry(ANCESTORS);
+        let pid_var = harnesses.iter().find(|h| h.name == call.harness).and_then(|h| h.pid_var);
+        let named = pid_var.and_then(platform::var).and_then(|pid| pid.to_str()?.parse().ok());
+        header.parents = process::ancestry(|p| named.map_or_else(|| p.may_be_agent(), |pid: u32| p.pid == pid));
     }
 
     let mut input = Input::new(&call, deadline);

@@ -5,16 +5,17 @@ use sessionpipe_core::job::Process;
 /// How many ancestors a job carries: shells and launchers stand between a harness and its hook, seldom more than four.
 pub const ANCESTORS: usize = 6;
 
-/// The ancestors of this process, nearest first, `max` at most. It ends where a process cannot be looked at. The first
-/// process of all is one of them: in a container it may well be the agent.
+/// The ancestors of this process, nearest first, [`ANCESTORS`] at most, up to the one that is looked for: each costs three
+/// system calls. It ends where a process cannot be looked at. The first process of all is one of them: in a container it
+/// may well be the agent.
 #[must_use]
-pub fn ancestry(max: usize) -> Vec<Process> {
-    let mut found = Vec::with_capacity(max);
+pub fn ancestry(is_wanted: impl Fn(&Process) -> bool) -> Vec<Process> {
+    let mut found = Vec::with_capacity(ANCESTORS);
     let mut next = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
-    while let Some(pid) = next.filter(|pid| *pid > 0 && found.len() < max) {
+    while let Some(pid) = next.filter(|pid| *pid > 0 && found.len() < ANCESTORS) {
         let Some((process, parent)) = look(pid) else { break };
+        next = parent.filter(|_| !is_wanted(&process));
         found.push(process);
-        next = parent;
     }
     found
 }
@@ -101,12 +102,13 @@ mod tests {
 
     #[test]
     fn the_nearest_ancestor_is_the_parent_and_lives() {
-        let ancestors = ancestry(2);
+        let ancestors = ancestry(|_| false);
         let parent = ancestors.first().expect("tests have a parent");
         assert_eq!(parent.pid, std::os::unix::process::parent_id());
         assert!(alive(parent));
         assert!(!alive(&Process { start: parent.start + 1, ..parent.clone() }), "the pid was given away");
-        assert!(ancestors.len() <= 2);
+        assert!(ancestors.len() <= ANCESTORS);
+        assert_eq!(ancestry(|_| true), ancestors.get(..1).expect("the parent"));
     }
 
     #[test]
