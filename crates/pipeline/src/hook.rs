@@ -24,9 +24,7 @@
 //! | `openat`, `writev`, `renameat`, `close` | the job |
 //! | `openat`, `fstat`, `write`, `close` | the worker's FIFO |
 //!
-//! Measured on a busy machine with two cores, in ratios to starting `/bin/true`, at the tenth percentile: a static
-//! program 1.2, a dynamic one 1.7 to 2.3, of which the loader and the runtime of an empty Rust program have 1.4
-//! (`cargo bench -p sessionpipe --bench hook`).
+//! What it costs is measured by `cargo bench -p sessionpipe --bench hook`; the numbers stand in `docs/performance.md`.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

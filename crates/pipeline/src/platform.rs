@@ -8,14 +8,16 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// A variable of our own environment.
@@ -100,6 +102,26 @@ fn home_in(passwd: &[u8], uid: u32) -> Option<PathBuf> {
 
 fn absolute(path: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(path))).filter(|path| path.is_absolute())
+}
+
+/// What the start of a Rust program does that the hook needs, for one without it: descriptors 0 to 2 are open, so that no
+/// file of ours becomes one of them, and a closed pipe is an error and not the end.
+///
+/// # Errors
+/// When a descriptor cannot be opened.
+pub fn begin() -> io::Result<()> {
+    let stdio = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let mut fds = stdio.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::empty()));
+    let _ = rustix::event::poll(&mut fds, Some(&Timespec::default()));
+    for fd in &fds {
+        if fd.revents().contains(PollFlags::NVAL) {
+            // The lowest that is free: that one. It stays open.
+            let _ = File::options().read(true).write(true).open("/dev/null")?.into_raw_fd();
+        }
+    }
+    // SAFETY: to ignore a signal runs nothing.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    Ok(())
 }
 
 /// Makes a write beyond the limit of file sizes (`ulimit -f`) an error; without this it ends the process.
