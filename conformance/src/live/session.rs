@@ -40,8 +40,12 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The hooks' share of a run's wall time that nobody notices.
 const SHARE: f64 = 0.02;
 
-/// Hooks that cost less than so many starts of `/bin/true` are not what takes too long. (A hook with megabytes costs most.)
-const SLOW: u32 = 3;
+/// Hooks that cost less than so many starts of `/bin/true` are not what takes too long.
+const CHEAP: f64 = 1.5;
+
+/// So often the hooks are timed while they seem to take too long, with a pause between.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// How many runs with and without hooks the medians are made of.
 const TIMED_RUNS: usize = 5;
@@ -234,10 +238,18 @@ impl<'a> Stage<'a> {
         // One that the worker took before it could be kept costs as much as the others.
         let missed = calls.seen as f64 / calls.kept.len().max(1) as f64;
         let (again, enough) = (self.plan.run.join("again"), with.wall.mul_f64(SHARE / 2.0));
-        let (time, least) = hooks::time_all(&calls.kept, &commands, &self.plan.env, &again, enough)?;
-        outcome.hooks_ms = ms(time) * missed.max(1.0);
-        // A run of a second is over the limit whenever this machine starts any program slowly for a moment.
-        outcome.busy = is_busy() || time < least * SLOW;
+        outcome.hooks_ms = f64::INFINITY;
+        for attempt in 1..=ATTEMPTS {
+            let again = again.join(attempt.to_string());
+            let (time, least) = hooks::time_all(&calls.kept, &commands, &self.plan.env, &again, enough)?;
+            outcome.hooks_ms = outcome.hooks_ms.min(ms(time) * missed.max(1.0));
+            outcome.busy = is_busy() || time < least.mul_f64(CHEAP);
+            if outcome.hooks_ms <= SHARE * outcome.wall_ms || attempt == ATTEMPTS {
+                break;
+            }
+            // A slow moment of the machine passes; a slow hook does not.
+            thread::sleep(PAUSE);
+        }
         if outcome.hooks_ms > SHARE * outcome.wall_ms && !outcome.busy {
             outcome.problems.push(format!(
                 "hooks took {:.1} ms of {:.0} ms: more than {} %",
