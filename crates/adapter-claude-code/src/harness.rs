@@ -1,6 +1,8 @@
 //! The constants. The table in the crate's documentation is this one; a test compares them.
 
-use sessionpipe_core::harness::{Borrower, Harness, Mark, Means, NativeEvent, Quirks, Reply, SilentEnd, Wired};
+use sessionpipe_core::harness::{
+    Borrower, Harness, Mark, Means, NativeEvent, Quirks, Reply, SilentEnd, Tell, Tells, ToolKind, Wired,
+};
 
 use crate::ClaudeCode;
 
@@ -12,6 +14,14 @@ pub static HARNESS: Harness = Harness {
     name: "claude-code",
     product: "Claude Code",
     docs: "https://code.claude.com/docs/en/hooks",
+    wired_in: "`settings.json` of every config dir: `~/.claude`, `$CLAUDE_CONFIG_DIR`, `~/.claude-*`",
+    options: &[],
+    tells: Tells {
+        transcript: Tell::NotRead("`projects/*/*.jsonl`"),
+        usage: Tell::NotRead("per message, in the transcript"),
+        title: Tell::NotRead("`custom-title`, `ai-title` records"),
+    },
+    tools: &TOOLS,
     has_session_end: true,
     stop_can_block: true,
     // Never CLAUDE_CODE_MESSAGING_TOKEN, which is a secret.
@@ -43,6 +53,36 @@ pub static HARNESS: Harness = Harness {
         session_end_since: None,
     },
 };
+
+/// The tools of 2.1.328 and their older names (code.claude.com/docs/en/tools-reference). Bash, Edit, Read, Write, Agent and
+/// MCP tools were recorded.
+const TOOLS: [(&str, ToolKind); 25] = [
+    ("mcp__*", ToolKind::Mcp),
+    ("Bash", ToolKind::Shell),
+    ("BashOutput", ToolKind::Shell),
+    ("KillBash", ToolKind::Shell),
+    ("KillShell", ToolKind::Shell),
+    ("Monitor", ToolKind::Shell),
+    ("PowerShell", ToolKind::Shell),
+    ("Shell", ToolKind::Shell),
+    ("Read", ToolKind::Read),
+    ("LS", ToolKind::Read),
+    ("NotebookRead", ToolKind::Read),
+    ("ListMcpResourcesTool", ToolKind::Mcp),
+    ("ReadMcpResourceTool", ToolKind::Mcp),
+    ("Edit", ToolKind::Edit),
+    ("MultiEdit", ToolKind::Edit),
+    ("Write", ToolKind::Edit),
+    ("NotebookEdit", ToolKind::Edit),
+    ("Glob", ToolKind::Search),
+    ("Grep", ToolKind::Search),
+    ("ToolSearch", ToolKind::Search),
+    ("WebFetch", ToolKind::Web),
+    ("WebSearch", ToolKind::Web),
+    ("Agent", ToolKind::Agent),
+    ("SendMessage", ToolKind::Agent),
+    ("Task", ToolKind::Agent),
+];
 
 /// Who else runs the hooks in Claude Code's settings. The variables are set for hooks only, not for the commands and
 /// terminals of these programs, so a Claude Code started there does not inherit them.

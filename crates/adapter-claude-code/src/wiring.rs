@@ -9,7 +9,7 @@ use sessionpipe_core::command;
 use sessionpipe_core::file;
 use sessionpipe_core::harness::{Means, NativeEvent};
 use sessionpipe_core::host::Host;
-use sessionpipe_core::wiring::{HookEntry, Shape, When, Wiring};
+use sessionpipe_core::wiring::{HookEntry, When, Wiring};
 
 use crate::facts;
 use crate::harness::{self, HARNESS};
@@ -137,7 +137,7 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
     let entries = settings.into_iter().map(|Settings { file, version }| Wiring::HookEntries {
         file,
         at: &["hooks"],
-        shape: Shape::Grouped,
+        needs: &[],
         entries: hook_entries(host, version.as_ref()),
         jsonc: false,
     });

@@ -1,6 +1,6 @@
 //! The constants. The table in the crate's documentation is this one; a test compares them.
 
-use sessionpipe_core::harness::{Harness, Means, NativeEvent, Quirks, SilentEnd, Wired};
+use sessionpipe_core::harness::{Harness, Means, NativeEvent, Quirks, SilentEnd, Tell, Tells, ToolKind, Wired};
 
 use crate::Codex;
 
@@ -12,6 +12,23 @@ pub static HARNESS: Harness = Harness {
     name: "codex",
     product: "Codex",
     docs: "https://learn.chatgpt.com/docs/hooks",
+    wired_in: "`$CODEX_HOME/hooks.json`; `notify` in `config.toml`",
+    options: &[],
+    tells: Tells {
+        transcript: Tell::NotRead("`sessions/**/rollout-*.jsonl`, `.zst`"),
+        usage: Tell::NotRead("per response, in the transcript"),
+        title: Tell::NotRead("`session_index.jsonl`"),
+    },
+    // The names that hooks see; Bash and apply_patch stand for whatever runs commands and edits. All but view_image and the
+    // web search were recorded.
+    tools: &[
+        ("mcp__*", ToolKind::Mcp),
+        ("Bash", ToolKind::Shell),
+        ("apply_patch", ToolKind::Edit),
+        ("view_image", ToolKind::Read),
+        ("web_search*", ToolKind::Web),
+        ("collaboration*", ToolKind::Agent),
+    ],
     has_session_end: true,
     stop_can_block: true,
     // All that Codex adds to a hook's environment, but for PATH; everything else is inherited from whoever started it first.

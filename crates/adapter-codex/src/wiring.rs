@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use sessionpipe_core::command::{hook_argv, hook_command};
 use sessionpipe_core::host::Host;
-use sessionpipe_core::wiring::{HookEntry, Shape, When, Wiring};
+use sessionpipe_core::wiring::{HookEntry, When, Wiring};
 
 use crate::HARNESS;
 use crate::facts::is_here;
@@ -56,13 +56,7 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
         format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default())
     });
     let wirings = [
-        Wiring::HookEntries {
-            file: home.join(HOOKS_JSON),
-            at: &["hooks"],
-            shape: Shape::Grouped,
-            entries,
-            jsonc: false,
-        },
+        Wiring::HookEntries { file: home.join(HOOKS_JSON), at: &["hooks"], needs: &[], entries, jsonc: false },
         Wiring::TopLevelToml {
             file: config.clone(),
             key: NOTIFY,

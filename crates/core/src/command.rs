@@ -36,6 +36,13 @@ pub fn hook_command(program: &Program, harness: &str, event: &str) -> String {
     format!("{}{hook} {harness} {event}", quote(HostShell::Posix, &program.path.to_string_lossy()))
 }
 
+/// The same, for harnesses in which a hook that fails or is missing does harm: run only if it can be, and always a success.
+#[must_use]
+pub fn guarded_hook_command(program: &Program, harness: &str, event: &str) -> String {
+    let path = quote(HostShell::Posix, &program.path.to_string_lossy());
+    format!("[ -x {path} ] && {}; exit 0", hook_command(program, harness, event))
+}
+
 /// The same as an argv, for the configs that take one.
 #[must_use]
 pub fn hook_argv(program: &Program, harness: &str, event: &str) -> Vec<String> {
@@ -180,10 +187,12 @@ mod tests {
         }
         let command = hook_command(&program("/b/sessionpipe-hook", true), "codex", "Stop");
         assert_eq!(command, "'/b/sessionpipe-hook' codex Stop");
-        assert_eq!(
-            owned(&command),
-            Some(Owned { program: "/b/sessionpipe-hook".into(), harness: "codex".into(), event: Some("Stop".into()) })
-        );
+        let owned_by_codex =
+            Some(Owned { program: "/b/sessionpipe-hook".into(), harness: "codex".into(), event: Some("Stop".into()) });
+        assert_eq!(owned(&command), owned_by_codex);
+        let guarded = guarded_hook_command(&program("/b/sessionpipe-hook", true), "codex", "Stop");
+        assert_eq!(guarded, "[ -x '/b/sessionpipe-hook' ] && '/b/sessionpipe-hook' codex Stop; exit 0");
+        assert_eq!(owned(&guarded), owned_by_codex);
     }
 
     #[test]

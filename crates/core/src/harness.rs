@@ -11,6 +11,15 @@ pub struct Harness {
     pub product: &'static str,
     /// The page that documents its hooks.
     pub docs: &'static str,
+    /// Where its hooks are wired, in words, the home as `~`.
+    pub wired_in: &'static str,
+    /// Things that `install` does only on request.
+    pub options: &'static [InstallOption],
+    /// What its session files tell.
+    pub tells: Tells,
+    /// What kind of thing each of its tools does; the first row that fits. A name that ends in `*` stands for all names that
+    /// begin so.
+    pub tools: &'static [(&'static str, ToolKind)],
     /// Whether a hook says that a session is over. Only then may a missing end be called `lost`.
     pub has_session_end: bool,
     /// Whether a hook may keep the agent from stopping (then a stop can come more than once per turn).
@@ -32,10 +41,40 @@ pub struct Harness {
 }
 
 impl Harness {
+    /// One that says nothing of itself: what tests start from.
+    pub const BLANK: Self = Self {
+        name: "blank",
+        product: "",
+        docs: "",
+        wired_in: "",
+        options: &[],
+        tells: Tells { transcript: Tell::Never(""), usage: Tell::Never(""), title: Tell::Never("") },
+        tools: &[],
+        has_session_end: false,
+        stop_can_block: false,
+        env: &[],
+        pid_var: None,
+        marks: &[],
+        borrowers: &[],
+        replies: &[],
+        events: &[],
+        quirks: Quirks { silent_end: SilentEnd::Interrupt, session_end_since: None },
+    };
+
     /// The native event of that name.
     #[must_use]
     pub fn event(&self, name: &str) -> Option<&'static NativeEvent> {
         self.events.iter().find(|e| e.name == name)
+    }
+
+    /// What kind of thing a tool does; [`ToolKind::Other`] where no row of [`Self::tools`] fits.
+    #[must_use]
+    pub fn tool_kind(&self, tool: &str) -> ToolKind {
+        let fits = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(beginning) => tool.starts_with(beginning),
+            None => tool == pattern,
+        };
+        self.tools.iter().find(|(pattern, _)| fits(pattern)).map_or(ToolKind::Other, |(_, kind)| *kind)
     }
 
     /// The events that a version registers; `None` (unknown version) is taken as the oldest supported one.
@@ -48,6 +87,59 @@ impl Harness {
             Wired::Never(_) => false,
         })
     }
+}
+
+/// What kind of thing a tool does: `tool_kind` of tool events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolKind {
+    /// Runs a command, or reads what one prints.
+    Shell,
+    /// Reads a file or folder.
+    Read,
+    /// Writes, moves or deletes files.
+    Edit,
+    /// Looks for files or text.
+    Search,
+    /// Fetches or searches the web.
+    Web,
+    /// A tool of an MCP server.
+    Mcp,
+    /// Starts or steers a subagent.
+    Agent,
+    /// Anything else: questions, plans, to-do lists.
+    Other,
+}
+
+/// Something that `install` does only on request: `install --NAME`.
+#[derive(Debug)]
+pub struct InstallOption {
+    /// Without the dashes.
+    pub name: &'static str,
+    /// One sentence of help.
+    pub help: &'static str,
+}
+
+/// What the session files of a harness tell, for the capability matrix.
+#[derive(Debug)]
+pub struct Tells {
+    /// What was said.
+    pub transcript: Tell,
+    /// Tokens.
+    pub usage: Tell,
+    /// The session's title.
+    pub title: Tell,
+}
+
+/// One thing that session files tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// Read, from there.
+    Read(&'static str),
+    /// It is there, and not read yet.
+    NotRead(&'static str),
+    /// The harness does not say it, and why.
+    Never(&'static str),
 }
 
 /// Proof of the sender.

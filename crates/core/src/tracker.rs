@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::adapter::Facts;
 use crate::event::{Event, EventHarness, EventType, MAX_TIER, PROTOCOL, Privacy, Session, rfc3339};
-use crate::harness::{Harness, SilentEnd};
+use crate::harness::{Harness, SilentEnd, ToolKind};
 use crate::host::tilde;
 use crate::ids;
 use crate::job::Process;
@@ -203,7 +203,7 @@ impl SessionState {
                 draft.data.insert("partial".to_owned(), true.into());
             }
         }
-        self.mark(&mut drafts);
+        self.mark(moment.harness, &mut drafts);
         drafts
     }
 
@@ -230,7 +230,7 @@ impl SessionState {
         for draft in &mut drafts {
             draft.event = None;
         }
-        self.mark(&mut drafts);
+        self.mark(harness, &mut drafts);
         drafts
     }
 
@@ -327,10 +327,19 @@ impl SessionState {
         }
     }
 
-    fn mark(&self, drafts: &mut [Draft]) {
-        if self.id_made_up {
-            for draft in drafts {
-                draft.data.insert("id_made_up".to_owned(), true.into());
+    /// What is said in every event of a kind.
+    fn mark(&self, harness: &Harness, drafts: &mut [Draft]) {
+        for Draft { kind, data, .. } in drafts {
+            if self.id_made_up {
+                data.insert("id_made_up".to_owned(), true.into());
+            }
+            if matches!(kind, EventType::ToolStarted | EventType::ToolEnded)
+                && let Some(tool) = data.get("tool").and_then(Value::as_str)
+            {
+                let is_mcp = data.get("mcp_server").is_some();
+                let kind = if is_mcp { ToolKind::Mcp } else { harness.tool_kind(tool) };
+                // Beside the name.
+                data.shift_insert(1, "tool_kind".to_owned(), json!(kind));
             }
         }
     }
@@ -851,17 +860,11 @@ mod tests {
 
     const HARNESS: Harness = Harness {
         name: "test",
-        product: "Test",
-        docs: "",
         has_session_end: true,
         stop_can_block: true,
-        env: &[],
-        pid_var: None,
-        marks: &[],
-        borrowers: &[],
-        replies: &[],
-        events: &[],
+        tools: &[("Bash", ToolKind::Shell), ("mcp__*", ToolKind::Mcp)],
         quirks: Quirks { silent_end: SilentEnd::Interrupt, session_end_since: Some((2, 0, 0)) },
+        ..Harness::BLANK
     };
 
     /// A session under test, with a clock and one process.
@@ -1026,7 +1029,7 @@ mod tests {
         assert_eq!(
             bench.hook(prompt("t2")),
             [
-                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","ok":false,"derived":true}"#.to_owned(),
+                r#"tool.ended {"tool":"Bash","tool_kind":"shell","call_id":"c1","turn_id":"t1","ok":false,"derived":true}"#.to_owned(),
                 format!(r#"attention.cleared {{"attention_id":"{id}","how":"cancelled","derived":true}}"#),
                 ENDED_T1.to_owned(),
                 r#"turn.started {"turn_id":"t2","prompt_chars":5}"#.to_owned(),
@@ -1042,7 +1045,9 @@ mod tests {
         let later = ToolCall { turn: Some("n1".to_owned()), ..call("c1") };
         assert_eq!(
             bench.hook(Seen::ToolStart(later)),
-            [r#"tool.started {"tool":"Bash","call_id":"c1","turn_id":"t1","input":{"command":"c1"}}"#]
+            [
+                r#"tool.started {"tool":"Bash","tool_kind":"shell","call_id":"c1","turn_id":"t1","input":{"command":"c1"}}"#
+            ]
         );
         bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() });
         assert_eq!(
@@ -1121,7 +1126,7 @@ mod tests {
         assert_eq!(
             bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }),
             [
-                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","ms":3000,"ok":true,"input":{"command":"c1"}}"#
+                r#"tool.ended {"tool":"Bash","tool_kind":"shell","call_id":"c1","turn_id":"t1","ms":3000,"ok":true,"input":{"command":"c1"}}"#
             ]
         );
         assert!(bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }).is_empty());
@@ -1147,7 +1152,9 @@ mod tests {
         let calls = ["c1", "c2", "c3"].map(|id| (call(id), Some("denied".to_owned()))).to_vec();
         assert_eq!(
             bench.hook(Seen::ToolsSettled { agent: None, calls }),
-            [r#"tool.ended {"tool":"Bash","call_id":"c2","turn_id":"t1","ok":false,"error":"denied","derived":true}"#]
+            [
+                r#"tool.ended {"tool":"Bash","tool_kind":"shell","call_id":"c2","turn_id":"t1","ok":false,"error":"denied","derived":true}"#
+            ]
         );
     }
 
@@ -1233,7 +1240,9 @@ mod tests {
         bench.hook(Seen::ToolStart(ToolCall { agent: Some(agent()), ..call("c1") }));
         assert_eq!(
             bench.hook(end()),
-            [r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","agent_id":"a1","ok":false,"derived":true}"#]
+            [
+                r#"tool.ended {"tool":"Bash","tool_kind":"shell","call_id":"c1","turn_id":"t1","agent_id":"a1","ok":false,"derived":true}"#
+            ]
         );
         assert_eq!(bench.hook(start()).len(), 1, "it is sent for again");
         assert_eq!(bench.hook(end()).len(), 1);
@@ -1251,7 +1260,7 @@ mod tests {
         assert_eq!(
             bench.hook(Seen::SubagentEnd { agent: agent(), agent_type: None }),
             [
-                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","agent_id":"a1","ok":false,"derived":true}"#,
+                r#"tool.ended {"tool":"Bash","tool_kind":"shell","call_id":"c1","turn_id":"t1","agent_id":"a1","ok":false,"derived":true}"#,
                 r#"subagent.ended {"agent_id":"a1"}"#,
             ]
         );
@@ -1351,7 +1360,7 @@ mod tests {
         assert_eq!(
             bench.tick(1),
             [
-                r#"tool.ended {"tool":"Bash","call_id":"c1","turn_id":"t1","ok":false,"derived":true}"#,
+                r#"tool.ended {"tool":"Bash","tool_kind":"shell","call_id":"c1","turn_id":"t1","ok":false,"derived":true}"#,
                 ENDED_T1,
                 r#"session.ended {"reason":"other","lost":true,"derived":true}"#,
             ]

@@ -7,18 +7,34 @@ use serde_json::Value;
 /// One thing that must be true.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wiring {
-    /// In a JSON(C) document, one handler of ours per event. Handlers of ours that are not in `entries` go.
+    /// In a JSON(C) document, one handler of ours per event. Handlers of ours that are not in `entries` go; with no
+    /// entries, all of them.
     HookEntries {
         /// The document.
         file: PathBuf,
-        /// The keys that lead to the map of events, e.g. `["hooks"]`.
+        /// The keys that lead to the map of events, e.g. `["hooks"]`; none where the document itself is the map.
         at: &'static [&'static str],
-        /// How an event's handlers are written.
-        shape: Shape,
+        /// Top-level members that the harness wants in the document beside the map; one that is there stays as it is.
+        needs: &'static [(&'static str, u64)],
         /// In the order in which a new file lists them.
         entries: Vec<HookEntry>,
         /// Whether the harness itself reads comments and trailing commas; where not, such a file gets a notice.
         jsonc: bool,
+    },
+    /// A JSON file that is wholly ours. It is ours when every command in it is; another's of that name is refused.
+    OwnedFile {
+        /// The file.
+        file: PathBuf,
+        /// All that is in it.
+        document: Value,
+    },
+    /// Made true only when the person asked for it by an [option](crate::harness::InstallOption) of `install`; kept true
+    /// from then on.
+    OnRequest {
+        /// The option's name.
+        option: &'static str,
+        /// What must be true.
+        wiring: Box<Self>,
     },
     /// One top-level key of a TOML document, before the first table, whose value is the argv of ours followed, where
     /// there was an argv before, by `--previous-notify`, that argv and `--`.
@@ -50,9 +66,11 @@ impl Wiring {
     #[must_use]
     pub fn file(&self) -> Option<&PathBuf> {
         match self {
-            Self::HookEntries { file, .. } | Self::TopLevelToml { file, .. } | Self::AbsentTomlHooks { file } => {
-                Some(file)
-            }
+            Self::HookEntries { file, .. }
+            | Self::OwnedFile { file, .. }
+            | Self::TopLevelToml { file, .. }
+            | Self::AbsentTomlHooks { file } => Some(file),
+            Self::OnRequest { wiring, .. } => wiring.file(),
             Self::Notice { .. } => None,
         }
     }
@@ -67,18 +85,12 @@ pub enum When {
     Always,
 }
 
-/// How an event's handlers are written in a JSON document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// `{"EVENT": [{"matcher": "…", "hooks": [handler, …]}, …]}`
-    Grouped,
-}
-
 /// One handler of ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookEntry {
     /// The native event.
     pub event: &'static str,
-    /// The whole group (or handler, by [`Shape`]) to write, in its order of keys. Every command in it is ours.
+    /// What to write into the event's array, in its order of keys: a group, `{"matcher": "…", "hooks": [handler]}`, or
+    /// the handler itself, as the harness reads it. Every command in it is ours.
     pub value: Value,
 }

@@ -191,10 +191,10 @@ fn notices_say_what_is_not_wired_and_who_must_restart() {
 #[test]
 fn what_is_written() {
     let home = home(&[]);
-    let Some(Wiring::HookEntries { at, shape, entries, jsonc, .. }) = wiring(&host_in(&home)).into_iter().next() else {
+    let Some(Wiring::HookEntries { at, entries, jsonc, .. }) = wiring(&host_in(&home)).into_iter().next() else {
         panic!("no entries");
     };
-    assert_eq!((at, shape, jsonc), (&["hooks"][..], Shape::Grouped, false));
+    assert_eq!((at, jsonc), (&["hooks"][..], false));
     let group = |event: &str| &entries.iter().find(|e| e.event == event).expect("wired").value;
     assert_eq!(
         group("Stop").to_string(),

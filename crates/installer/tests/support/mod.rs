@@ -9,29 +9,16 @@ use std::process::{Command, Stdio};
 
 use sessionpipe_core::adapter::{Adapter, Facts, Finding, Found, MapError, SessionFile};
 use sessionpipe_core::command::{hook_argv, hook_command};
-use sessionpipe_core::harness::{Harness, Quirks, SilentEnd};
+use sessionpipe_core::harness::Harness;
 use sessionpipe_core::host::{Dirs, Host, Program};
 use sessionpipe_core::job::Hook;
 use sessionpipe_core::seen::Mapped;
-use sessionpipe_core::wiring::{HookEntry, Shape, When, Wiring};
+use sessionpipe_core::wiring::{HookEntry, When, Wiring};
 use sessionpipe_installer::{HarnessInput, Plan, Receipt, apply, plan_install, plan_uninstall};
 use tempfile::TempDir;
 
 const fn harness(name: &'static str, product: &'static str) -> Harness {
-    Harness {
-        name,
-        product,
-        docs: "",
-        has_session_end: true,
-        stop_can_block: false,
-        env: &[],
-        pid_var: None,
-        marks: &[],
-        borrowers: &[],
-        replies: &[],
-        events: &[],
-        quirks: Quirks { silent_end: SilentEnd::Interrupt, session_end_since: None },
-    }
+    Harness { name, product, has_session_end: true, ..Harness::BLANK }
 }
 
 static GROUPED: Harness = harness("claude-code", "Grouped");
@@ -99,7 +86,7 @@ pub fn grouped(files: &[&str], events: &'static [&'static str]) -> Double {
             .map(|file| Wiring::HookEntries {
                 file: host.home.join(file),
                 at: &["hooks"],
-                shape: Shape::Grouped,
+                needs: &[],
                 entries: entries(host, "claude-code", events),
                 jsonc: false,
             })
@@ -118,7 +105,7 @@ pub fn argv(events: &'static [&'static str]) -> Double {
             Wiring::HookEntries {
                 file: host.home.join(".codex/hooks.json"),
                 at: &["hooks"],
-                shape: Shape::Grouped,
+                needs: &[],
                 entries: entries(host, "codex", events),
                 jsonc: false,
             },

@@ -31,18 +31,13 @@ const fn event(name: &'static str, means: Means) -> NativeEvent {
 
 const HARNESS: Harness = Harness {
     name: "double",
-    product: "Double",
-    docs: "",
     has_session_end: true,
     stop_can_block: true,
-    env: &[],
-    pid_var: None,
     marks: &[Mark::Key("double_version")],
     borrowers: &[
         Borrower { name: "borrower", marks: &[Mark::Key("borrower_version")] },
         Borrower { name: "lodger", marks: &[Mark::Key("lodger_version")] },
     ],
-    replies: &[],
     events: &[
         event("SessionStart", Means::SessionStart),
         event("SessionEnd", Means::SessionEnd),
