@@ -689,6 +689,14 @@ impl Steps<'_> {
         let measured = open.as_ref().map(|open| u64::try_from(self.at_ms - open.started_ms).unwrap_or(0));
         let id = call.call.clone().or_else(|| open.as_ref()?.call.clone());
         let turn = self.turn_of(call).or_else(|| open.as_ref()?.turn.clone());
+        if open.is_none() {
+            // Not every harness has a hook for it; and hooks may be wired while a tool runs.
+            self.derived(
+                EventType::ToolStarted,
+                json!({"tool": call.tool, "call_id": id, "turn_id": turn, "agent_id": call.agent,
+                    "mcp_server": call.mcp_server, "input": call.input}),
+            );
+        }
         self.answer_requests_of(call);
         self.said(
             EventType::ToolEnded,
@@ -1130,6 +1138,24 @@ mod tests {
             ]
         );
         assert!(bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }).is_empty());
+    }
+
+    #[test]
+    fn an_end_without_a_start_tells_both() {
+        let mut bench = Bench::working();
+        let unnamed = ToolCall { call: None, turn: None, ..call("a") };
+        assert_eq!(
+            bench.hook(Seen::ToolEnd { call: unnamed, result: ok() }),
+            [
+                r#"tool.started {"tool":"Bash","tool_kind":"shell","input":{"command":"a"},"derived":true}"#,
+                r#"tool.ended {"tool":"Bash","tool_kind":"shell","ok":true,"input":{"command":"a"}}"#,
+            ]
+        );
+        assert_eq!(bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }).len(), 2);
+        assert!(bench.hook(Seen::ToolStart(call("c1"))).is_empty(), "its own start comes late: it is told");
+        bench.hook(stop("t1", StopKind::Final));
+        assert_eq!(bench.hook(Seen::ToolEnd { call: call("c2"), result: ok() }).len(), 2);
+        assert!(!bench.state.needs_watching(), "what ends after the turn opens none");
     }
 
     #[test]
