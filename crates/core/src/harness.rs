@@ -230,6 +230,8 @@ pub enum Means {
     CompactStart,
     /// The context was compacted.
     Compacted,
+    /// A file was written, moved or deleted.
+    FileChanged,
     /// The turn ended, said by a second channel.
     TurnNotice,
     /// Nothing of ours.
@@ -252,4 +254,6 @@ pub enum SilentEnd {
     Interrupt,
     /// An error fires no hook.
     Error,
+    /// Neither fires a hook: where a call is open or a request waits it was an interrupt, else an error.
+    InterruptInCall,
 }

@@ -46,6 +46,8 @@ pub struct Fields {
     pub ms: &'static [&'static str],
     /// What to tell the person.
     pub message: &'static [&'static str],
+    /// The file that changed.
+    pub file: &'static [&'static str],
 }
 
 /// The names that Claude-shaped payloads use.
@@ -66,6 +68,7 @@ pub const FIELDS: Fields = Fields {
     error: &["error"],
     ms: &["duration_ms"],
     message: &["message"],
+    file: &["file_path"],
 };
 
 /// Model names that mean that the harness has not decided.
@@ -163,6 +166,10 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         },
         Means::CompactStart => vec![Seen::CompactStart { trigger: trigger.unwrap_or(CompactTrigger::Auto) }],
         Means::Compacted => vec![Seen::Compacted { trigger }],
+        // One that names no file says nothing.
+        Means::FileChanged => {
+            text(fields.file).map(|path| Seen::FilesChanged { paths: vec![path] }).into_iter().collect()
+        }
         Means::Notification => vec![Seen::Activity],
         // Nothing of ours: the worker drops a call without anything seen.
         Means::Ignored => Vec::new(),
