@@ -174,15 +174,6 @@ enum TurnEnd {
     Error(Option<String>),
 }
 
-impl From<SilentEnd> for TurnEnd {
-    fn from(end: SilentEnd) -> Self {
-        match end {
-            SilentEnd::Interrupt => Self::Interrupt,
-            SilentEnd::Error => Self::Error(None),
-        }
-    }
-}
-
 impl SessionState {
     /// A session that nothing was seen of yet.
     #[must_use]
@@ -426,7 +417,7 @@ impl Steps<'_> {
                 self.derived(EventType::SessionStarted, json!({"source": StartSource::Unknown}));
             }
         }
-        let silent = || TurnEnd::from(moment.harness.quirks.silent_end);
+        let silent = self.silent_end(moment.harness);
         match seen {
             Seen::SessionStart { source } => {
                 if self.state.phase != Phase::Open {
@@ -437,21 +428,21 @@ impl Steps<'_> {
             // It goes on in another program: a daemon may say a minute later that a session is closed there.
             Seen::SessionEnd { .. } if self.is_elsewhere(moment) => {}
             Seen::SessionEnd { reason } => {
-                self.end_turn(silent(), false);
+                self.end_turn(silent, false);
                 self.clear_requests(|_| true, Cleared::Cancelled);
                 self.said(EventType::SessionEnded, json!({"reason": reason}));
                 self.state.phase = Phase::Ended;
             }
-            Seen::Prompt { turn, chars, by } => self.prompt(turn.as_deref(), *chars, *by, silent()),
+            Seen::Prompt { turn, chars, by } => self.prompt(turn.as_deref(), *chars, *by, silent),
             Seen::Stop { kind: StopKind::Retry, .. } | Seen::Activity => {}
             Seen::Stop { kind: StopKind::Pause, .. } => {
                 if let Some(turn) = &mut self.state.turn {
                     turn.paused_ms = Some(moment.at_ms);
                 }
             }
-            Seen::Stop { turn, kind: StopKind::Final } => self.stop(turn.as_deref(), TurnEnd::Stop, silent()),
-            Seen::Failed { turn, error } => self.stop(turn.as_deref(), TurnEnd::Error(error.clone()), silent()),
-            Seen::Aborted { turn } => self.stop(turn.as_deref(), TurnEnd::Interrupt, silent()),
+            Seen::Stop { turn, kind: StopKind::Final } => self.stop(turn.as_deref(), TurnEnd::Stop, silent),
+            Seen::Failed { turn, error } => self.stop(turn.as_deref(), TurnEnd::Error(error.clone()), silent),
+            Seen::Aborted { turn } => self.stop(turn.as_deref(), TurnEnd::Interrupt, silent),
             Seen::ToolStart(call) => self.tool_start(call),
             Seen::ToolEnd { call, result } => self.tool_end(call, result),
             Seen::ToolsSettled { calls, .. } => {
@@ -459,7 +450,7 @@ impl Steps<'_> {
                     self.settle(call, text.as_deref());
                 }
             }
-            Seen::NeedsYou(need) => self.needs(need, silent()),
+            Seen::NeedsYou(need) => self.needs(need, silent),
             Seen::Answered { kind, id, how } => {
                 let answered = |request: &Request| {
                     kind.is_none_or(|kind| request.kind == kind) && id.as_ref().is_none_or(|id| request.id == *id)
@@ -506,6 +497,16 @@ impl Steps<'_> {
                 let paths: Vec<String> = paths.iter().map(|path| self.state.path_from(moment.home, path)).collect();
                 self.said(EventType::FilesChanged, json!({"paths": paths}));
             }
+        }
+    }
+
+    /// How a turn ends now that no hook said how.
+    fn silent_end(&self, harness: &Harness) -> TurnEnd {
+        let in_call = !self.state.tools.is_empty() || !self.state.requests.is_empty();
+        match harness.quirks.silent_end {
+            SilentEnd::Interrupt => TurnEnd::Interrupt,
+            SilentEnd::InterruptInCall if in_call => TurnEnd::Interrupt,
+            SilentEnd::Error | SilentEnd::InterruptInCall => TurnEnd::Error(None),
         }
     }
 
@@ -680,11 +681,18 @@ impl Steps<'_> {
 
     fn tool_end(&mut self, call: &ToolCall, result: &ToolResult) {
         let open = self.find_tool(call).map(|at| self.state.tools.remove(at));
-        if let Some(id) = &call.call {
-            if open.is_none() && self.state.closed_calls.contains(id) {
-                return;
+        match &call.call {
+            Some(id) if open.is_none() && self.state.closed_calls.contains(id) => return,
+            Some(id) => remember(&mut self.state.closed_calls, id.clone(), REMEMBERED_CALLS),
+            // Closed with its turn, its own end comes late: each such end is dropped once.
+            None if open.is_none() => {
+                let unnamed = unnamed_call(&call.tool, &digest(call.input.as_ref()));
+                if let Some(at) = self.state.closed_calls.iter().position(|closed| *closed == unnamed) {
+                    self.state.closed_calls.remove(at);
+                    return;
+                }
             }
-            remember(&mut self.state.closed_calls, id.clone(), REMEMBERED_CALLS);
+            None => {}
         }
         let measured = open.as_ref().map(|open| u64::try_from(self.at_ms - open.started_ms).unwrap_or(0));
         let id = call.call.clone().or_else(|| open.as_ref()?.call.clone());
@@ -721,9 +729,8 @@ impl Steps<'_> {
     }
 
     fn close_tool(&mut self, tool: &OpenTool, error: Option<&str>) {
-        if let Some(id) = &tool.call {
-            remember(&mut self.state.closed_calls, id.clone(), REMEMBERED_CALLS);
-        }
+        let closed = tool.call.clone().unwrap_or_else(|| unnamed_call(&tool.tool, &tool.input));
+        remember(&mut self.state.closed_calls, closed, REMEMBERED_CALLS);
         self.derived(
             EventType::ToolEnded,
             json!({"tool": tool.tool, "call_id": tool.call, "turn_id": tool.turn, "agent_id": tool.agent,
@@ -839,6 +846,11 @@ fn is_over(since_ms: i64, now_ms: i64, most_ms: i64) -> bool {
 
 fn digest(input: Option<&Value>) -> String {
     input.map_or_else(String::new, |input| ids::hex(input.to_string().as_bytes()))
+}
+
+/// What stands for a call without an id among those that are closed; no id holds a blank.
+fn unnamed_call(tool: &str, input: &str) -> String {
+    format!("{tool} {input}")
 }
 
 fn named(text: &Option<String>) -> Option<&String> {
@@ -1156,6 +1168,41 @@ mod tests {
         bench.hook(stop("t1", StopKind::Final));
         assert_eq!(bench.hook(Seen::ToolEnd { call: call("c2"), result: ok() }).len(), 2);
         assert!(!bench.state.needs_watching(), "what ends after the turn opens none");
+    }
+
+    #[test]
+    fn a_call_without_an_id_that_ends_after_its_turn_is_told_once() {
+        let mut bench = Bench::working();
+        let unnamed = || ToolCall { call: None, turn: None, ..call("a") };
+        bench.hook(Seen::ToolStart(unnamed()));
+        assert_eq!(bench.hook(stop("t1", StopKind::Final)).len(), 2, "the call is closed with the turn");
+        assert!(bench.hook(Seen::ToolEnd { call: unnamed(), result: ok() }).is_empty());
+        assert_eq!(bench.hook(Seen::ToolEnd { call: unnamed(), result: ok() }).len(), 2, "that is another call");
+        bench.hook(prompt("t2"));
+        bench.hook(Seen::ToolStart(unnamed()));
+        assert_eq!(bench.hook(Seen::ToolEnd { call: unnamed(), result: ok() }).len(), 1);
+    }
+
+    #[test]
+    fn without_a_word_a_turn_was_interrupted_in_a_call_and_failed_elsewhere() {
+        let harness =
+            Harness { quirks: Quirks { silent_end: SilentEnd::InterruptInCall, session_end_since: None }, ..HARNESS };
+        let ended = |seen: &[Seen]| {
+            let mut bench = Bench::working();
+            for seen in seen {
+                bench.hook(seen.clone());
+            }
+            let mapped = Mapped { seen: vec![prompt("t2")], ..Mapped::default() };
+            let home = Path::new("/home/dev");
+            let moment = Moment { harness: &harness, at_ms: bench.now, home, process: None, alive: &|_| true };
+            let lines = lines(bench.state.apply(&mapped, &moment));
+            lines.into_iter().find(|line| line.starts_with("turn.ended")).expect("the turn's end")
+        };
+        assert_eq!(ended(&[Seen::ToolStart(call("c1"))]), ENDED_T1);
+        assert_eq!(ended(&[Seen::NeedsYou(permission(json!({})))]), ENDED_T1);
+        let failed = ENDED_T1.replace("interrupt", "error");
+        assert_eq!(ended(&[]), failed);
+        assert_eq!(ended(&[Seen::ToolStart(call("c1")), Seen::ToolEnd { call: call("c1"), result: ok() }]), failed);
     }
 
     #[test]
