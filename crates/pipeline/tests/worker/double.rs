@@ -53,6 +53,7 @@ const HARNESS: Harness = Harness {
         event("Panic", Means::Ignored),
     ],
     quirks: Quirks { silent_end: SilentEnd::Interrupt, session_end_since: None },
+    ..Harness::BLANK
 };
 
 static DOUBLE: Harness = HARNESS;
