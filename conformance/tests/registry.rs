@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sessionpipe_core::adapter::Adapter;
 use sessionpipe_core::testing::{self, Fixture};
-use sessionpipe_installer::{HarnessInput, apply, plan_install, plan_uninstall};
+use sessionpipe_installer::{HarnessInput, Wishes, apply, plan_install, plan_uninstall};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -92,16 +92,16 @@ fn every_adapter_has_an_install_case_and_its_way_back() {
             let before = files(home.path());
             assert_eq!(before, files(&case.join("in")));
 
-            let plan = plan_install(&host, &[HarnessInput { adapter, found: found.clone() }]).expect("a plan");
+            let plan = plan_install(&host, &[HarnessInput { adapter, found: found.clone(), wishes: Wishes::default() }]).expect("a plan");
             assert!(apply(&host, &plan).expect("applied").is_complete());
             let mut after = files(home.path());
             after.retain(|path, _| !path.starts_with(".local"));
             assert_eq!(after, files(&case.join("out")), "{}", case.display());
 
-            let again = plan_install(&host, &[HarnessInput { adapter, found }]).expect("a plan");
+            let again = plan_install(&host, &[HarnessInput { adapter, found, wishes: Wishes::default() }]).expect("a plan");
             assert!(again.is_noop(), "{}: a second install changes something", case.display());
 
-            let plan = plan_uninstall(&host, &[adapter]).expect("a plan");
+            let plan = plan_uninstall(&host, &[adapter], false).expect("a plan");
             assert!(apply(&host, &plan).expect("applied").is_complete());
             assert_eq!(files(home.path()), before, "{}: uninstall does not lead back", case.display());
         }

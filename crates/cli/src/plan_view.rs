@@ -140,6 +140,7 @@ fn render(plan: &Plan, diffs: bool, host: &Host, out: &Out) -> String {
             FileState::Refused(Refusal::ReadOnly) if diffs => {
                 text.extend(file.paste.lines().map(|line| format!("    {line}\n")));
             }
+            FileState::Refused(Refusal::Edited) if diffs => text.push_str(&out.diff(&file.diff(host))),
             FileState::Refused(refusal) => text.extend(refusal.place().map(|place| source_line(place, out))),
             _ if diffs && file.changes() => text.push_str(&out.diff(&file.diff(host))),
             _ => {}

@@ -20,6 +20,10 @@ use crate::toml::{self, TopKey};
 pub(crate) enum Step {
     /// See [`Wiring::HookEntries`]; no entries: all of ours go.
     Hooks { at: Vec<String>, entries: Vec<HookEntry>, jsonc: bool },
+    /// Members that [`Wiring::HookEntries`] needs; `gone`: those that we put there go.
+    Members { members: Vec<(String, u64)>, gone: bool },
+    /// See [`Wiring::OwnedFile`]; `gone`: it must not be there.
+    DropIn { document: Value, gone: bool, force: bool },
     /// See [`Wiring::TopLevelToml`]; no argv: ours goes, and what it chained comes back.
     TopLevel { key: String, argv: Option<Vec<String>> },
     /// See [`Wiring::AbsentTomlHooks`].
@@ -34,6 +38,16 @@ pub(crate) enum Undo {
     Hooks {
         /// The keys that lead to the map of events.
         at: Vec<String>,
+    },
+    /// Members of a JSON document.
+    Members {
+        /// Name and value.
+        members: Vec<(String, u64)>,
+    },
+    /// A JSON file of ours.
+    DropIn {
+        /// What it held.
+        document: Value,
     },
     /// A key of a TOML document.
     TopLevel {
@@ -91,19 +105,25 @@ pub(crate) struct Edited {
 }
 
 impl Step {
-    /// What an adapter wants of a file; `None` for what is no edit.
-    pub(crate) fn install(wiring: &Wiring) -> Option<Self> {
+    /// What an adapter wants of a file; nothing for what is no edit. `force`: also of a file of ours that the person edited.
+    pub(crate) fn install(wiring: &Wiring, force: bool) -> Vec<Self> {
         match wiring {
-            Wiring::HookEntries { at, entries, jsonc, .. } => Some(Self::Hooks {
-                at: at.iter().map(|key| (*key).to_owned()).collect(),
-                entries: entries.clone(),
-                jsonc: *jsonc,
-            }),
-            Wiring::TopLevelToml { key, argv, .. } => {
-                Some(Self::TopLevel { key: (*key).to_owned(), argv: Some(argv.clone()) })
+            Wiring::HookEntries { at, needs, entries, jsonc, .. } => {
+                let members = needs.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+                let hooks = Self::Hooks {
+                    at: at.iter().map(|key| (*key).to_owned()).collect(),
+                    entries: entries.clone(),
+                    jsonc: *jsonc,
+                };
+                if needs.is_empty() { vec![hooks] } else { vec![Self::Members { members, gone: false }, hooks] }
             }
-            Wiring::AbsentTomlHooks { .. } => Some(Self::AbsentTomlHooks),
-            Wiring::Notice { .. } => None,
+            Wiring::OwnedFile { document, .. } => vec![Self::DropIn { document: document.clone(), gone: false, force }],
+            Wiring::TopLevelToml { key, argv, .. } => {
+                vec![Self::TopLevel { key: (*key).to_owned(), argv: Some(argv.clone()) }]
+            }
+            Wiring::AbsentTomlHooks { .. } => vec![Self::AbsentTomlHooks],
+            Wiring::OnRequest { wiring, .. } => Self::install(wiring, force),
+            Wiring::Notice { .. } => Vec::new(),
         }
     }
 
@@ -111,6 +131,10 @@ impl Step {
     pub(crate) fn inverse(&self) -> Self {
         match self {
             Self::Hooks { at, jsonc, .. } => Self::Hooks { at: at.clone(), entries: Vec::new(), jsonc: *jsonc },
+            Self::Members { members, .. } => Self::Members { members: members.clone(), gone: true },
+            Self::DropIn { document, force, .. } => {
+                Self::DropIn { document: document.clone(), gone: true, force: *force }
+            }
             Self::TopLevel { key, .. } => Self::TopLevel { key: key.clone(), argv: None },
             Self::AbsentTomlHooks => Self::AbsentTomlHooks,
         }
@@ -120,15 +144,18 @@ impl Step {
     pub(crate) fn undo(&self) -> Option<Undo> {
         match self {
             Self::Hooks { at, .. } => Some(Undo::Hooks { at: at.clone() }),
+            Self::Members { members, .. } => Some(Undo::Members { members: members.clone() }),
+            Self::DropIn { document, .. } => Some(Undo::DropIn { document: document.clone() }),
             Self::TopLevel { key, .. } => Some(Undo::TopLevel { key: key.clone() }),
             Self::AbsentTomlHooks => None,
         }
     }
 
-    /// The events that it wires; a key counts as one.
+    /// The events that it wires; a key counts as one, and so does a file.
     pub(crate) fn events(&self) -> Vec<String> {
         match self {
             Self::Hooks { entries, .. } => entries.iter().map(|e| e.event.to_owned()).collect(),
+            Self::DropIn { gone: false, .. } => vec!["*".to_owned()],
             Self::TopLevel { key, argv: Some(_) } => vec![key.clone()],
             _ => Vec::new(),
         }
@@ -137,6 +164,10 @@ impl Step {
     fn edit(&self, text: &str, harness: &str, containers: &Containers) -> Result<Edited, Refusal> {
         match self {
             Self::Hooks { at, entries, .. } => json::edit(text, &Hooks { harness, at, entries, containers }),
+            Self::Members { members, gone } => json::Members { members, gone: *gone, containers }.edit(text),
+            Self::DropIn { document, gone, force } => {
+                json::DropIn { harness, document, gone: *gone, force: *force }.edit(text)
+            }
             Self::TopLevel { key, argv } => {
                 toml::edit_key(text, &TopKey { harness, key, argv: argv.as_deref(), containers })
             }
@@ -148,13 +179,14 @@ impl Step {
     fn entries(&self, text: &str, harness: &str) -> Vec<(String, Value)> {
         match self {
             Self::Hooks { at, .. } => json::entries(text, harness, at),
+            Self::DropIn { .. } => json::drop_in_entries(text, harness),
             Self::TopLevel { key, .. } => toml::entries(text, key),
-            Self::AbsentTomlHooks => Vec::new(),
+            Self::Members { .. } | Self::AbsentTomlHooks => Vec::new(),
         }
     }
 
     fn is_toml(&self) -> bool {
-        !matches!(self, Self::Hooks { .. })
+        matches!(self, Self::TopLevel { .. } | Self::AbsentTomlHooks)
     }
 }
 
@@ -162,6 +194,8 @@ impl From<&Undo> for Step {
     fn from(undo: &Undo) -> Self {
         match undo {
             Undo::Hooks { at } => Self::Hooks { at: at.clone(), entries: Vec::new(), jsonc: true },
+            Undo::Members { members } => Self::Members { members: members.clone(), gone: true },
+            Undo::DropIn { document } => Self::DropIn { document: document.clone(), gone: true, force: false },
             Undo::TopLevel { key } => Self::TopLevel { key: key.clone(), argv: None },
         }
     }
@@ -216,8 +250,13 @@ pub(crate) fn is_empty(steps: &[Step], text: &str) -> bool {
 /// What a person would paste into a file: a key that stands there already is written with what it holds.
 pub(crate) fn paste(steps: &[Step], path: &Path) -> String {
     let there = || file::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let members = steps.iter().find_map(|step| match step {
+        Step::Members { members, .. } => Some(members.as_slice()),
+        _ => None,
+    });
     let one = |step: &Step| match step {
-        Step::Hooks { at, entries, .. } if !entries.is_empty() => json::paste(at, entries),
+        Step::Hooks { at, entries, .. } if !entries.is_empty() => json::paste(members.unwrap_or_default(), at, entries),
+        Step::DropIn { document, .. } => json::whole_text(document),
         Step::TopLevel { key, argv: Some(argv) } => toml::paste(&there(), key, argv),
         _ => String::new(),
     };

@@ -5,8 +5,13 @@
 //! element goes it rewrites all that follow.) In the end [`guard`] parses the result and compares.
 
 mod document;
+mod drop_in;
 mod guard;
+mod members;
 mod style;
+
+pub(crate) use drop_in::{DropIn, entries as drop_in_entries};
+pub(crate) use members::Members;
 
 use std::collections::BTreeSet;
 
@@ -37,11 +42,15 @@ pub(crate) struct Hooks<'a> {
     pub(crate) containers: &'a Containers,
 }
 
-/// What an entry wants: the group's own keys, and its one handler.
+/// The keys of a handler that hold a shell command.
+const COMMANDS: [&str; 3] = ["command", "bash", "powershell"];
+
+/// What an entry wants: a handler, alone or in a group.
 struct Wanted<'a> {
     event: &'a str,
     value: &'a Value,
-    group: Vec<(&'a String, &'a Value)>,
+    /// The group's own keys; `None`: the handler stands in the event's array itself.
+    group: Option<Vec<(&'a String, &'a Value)>>,
     handler: &'a Map<String, Value>,
 }
 
@@ -149,17 +158,30 @@ pub(crate) fn entries(text: &str, harness: &str, at: &[String]) -> Vec<(String, 
     events.events.iter().flat_map(of_event).collect()
 }
 
+/// A document of ours, one line per event.
+pub(crate) fn whole_text(value: &Value) -> String {
+    format!("{}\n", Style::default().render(value, &new_levels(1), "", "\n"))
+}
+
 /// The document that a person would paste.
-pub(crate) fn paste(at: &[String], entries: &[HookEntry]) -> String {
+pub(crate) fn paste(members: &[(String, u64)], at: &[String], entries: &[HookEntry]) -> String {
     let wanted: Vec<Wanted<'_>> = entries.iter().filter_map(wanted).collect();
-    let value = nest(at, events_value(&wanted));
-    format!("{}\n", Style::default().render(&value, &new_levels(at.len()), "", "\n"))
+    let mut value: Map<String, Value> = members.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+    if let Value::Object(hooks) = nest(at, events_value(&wanted)) {
+        value.extend(hooks);
+    }
+    format!("{}\n", Style::default().render(&value.into(), &new_levels(at.len()), "", "\n"))
 }
 
 fn wanted(entry: &HookEntry) -> Option<Wanted<'_>> {
-    let group = entry.value.as_object()?;
-    let handler = group.get("hooks")?.as_array()?.first()?.as_object()?;
-    let group = group.iter().filter(|(key, _)| *key != "hooks").collect();
+    let value = entry.value.as_object()?;
+    let (group, handler) = match value.get("hooks") {
+        Some(handlers) => {
+            let group = value.iter().filter(|(key, _)| *key != "hooks").collect();
+            (Some(group), handlers.as_array()?.first()?.as_object()?)
+        }
+        None => (None, value),
+    };
     Some(Wanted { event: entry.event, value: &entry.value, group, handler })
 }
 
@@ -169,8 +191,24 @@ fn handlers<'d, 'a>(group: &'d Ast<'a>) -> Option<&'d Array<'a>> {
 }
 
 fn owned_by(harness: &str, handler: &Ast<'_>) -> Option<Owned> {
-    let (_, prop) = get(handler.as_object()?, "command")?;
-    command::owned(&prop.value.as_string_lit()?.value).filter(|owned| owned.harness == harness)
+    let handler = handler.as_object()?;
+    let commands = COMMANDS.iter().filter_map(|key| get(handler, key)?.1.value.as_string_lit());
+    all_owned(harness, commands.map(|command| &*command.value))
+}
+
+/// The same for a value.
+fn owned_value_by(harness: &str, handler: &Map<String, Value>) -> Option<Owned> {
+    all_owned(harness, COMMANDS.iter().filter_map(|key| handler.get(*key)?.as_str()))
+}
+
+/// The first of a handler's commands, when all of them are ours.
+fn all_owned<'a>(harness: &str, commands: impl Iterator<Item = &'a str>) -> Option<Owned> {
+    let mut first = None;
+    for command in commands {
+        let owned = command::owned(command).filter(|owned| owned.harness == harness)?;
+        first.get_or_insert(owned);
+    }
+    first
 }
 
 /// Whether a key stands there more than once: without its last place the one before it would count.
@@ -210,7 +248,7 @@ fn nest(keys: &[String], value: Value) -> Value {
 
 impl<'a> Wanted<'a> {
     fn group_value(&self, key: &str) -> Option<&'a Value> {
-        self.group.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+        self.group.iter().flatten().find(|(known, _)| *known == key).map(|(_, value)| *value)
     }
 }
 
@@ -235,8 +273,11 @@ impl<'d, 'a> Event<'d, 'a> {
     }
 
     /// The handler that is kept and made as wanted: the first in a group that lets through what is wanted, or that can
-    /// be made to since nobody else is in it.
+    /// be made to since nobody else is in it. Without a group: the first without one.
     fn keeper(&self, wanted: &Wanted<'_>) -> Option<&Ours> {
+        if wanted.group.is_none() {
+            return self.ours.iter().find(|ours| ours.handler.is_none());
+        }
         let want = matcher(wanted.group_value("matcher").cloned());
         self.ours.iter().find(|ours| {
             let group = self.group(ours).and_then(Ast::as_object).filter(|_| ours.handler.is_some());
@@ -255,10 +296,16 @@ impl<'d, 'a> Event<'d, 'a> {
                 updates.push(Update { handler: keeper.handler, key, value: Some(value) });
             }
         }
+        let Some(keys) = &want.group else {
+            if !want.handler.contains_key("matcher") && group_matcher(handler).is_some() {
+                updates.push(Update { handler: None, key: "matcher", value: None });
+            }
+            return updates;
+        };
         if !self.is_group_ours(keeper.group) {
             return updates;
         }
-        for (key, value) in &want.group {
+        for (key, value) in keys {
             let is_equal = *key == "matcher" && group_matcher(group) == matcher(Some((*value).clone()));
             if !is_equal && there(group, key).as_ref() != Some(*value) {
                 updates.push(Update { handler: None, key, value: Some(value) });
@@ -352,7 +399,7 @@ impl Hooks<'_> {
                 edited.faults.push(if is_missing { Fault::Missing(name()) } else { Fault::Misplaced(name()) });
                 continue;
             };
-            let command = want.handler.get("command").and_then(Value::as_str).and_then(command::owned);
+            let command = owned_value_by(self.harness, want.handler);
             if command.is_some_and(|command| command.program != keeper.owned.program) {
                 edited.faults.push(Fault::OldPath(name()));
             } else if !event.updates(keeper, want).is_empty() {
@@ -540,17 +587,8 @@ impl Hooks<'_> {
             draft.edited.created.extend((1..=self.at.len()).map(|depth| pointer(&self.at[..depth]).to_string()));
             draft.edited.created.extend(wanted.iter().map(|w| self.path(&[w.event]).to_string()));
             let value = nest(self.at, events);
-            let newline = newline_at(text, text.len());
-            let rendered = Style::default().render(&value, &new_levels(self.at.len()), "", newline);
+            draft.splices.push(whole_document(text, &value, self.at.len()));
             draft.ops.push(PatchOperation::Replace(ReplaceOperation { path: PointerBuf::new(), value }));
-            draft.splices.push(if text.trim().is_empty() {
-                let ending = if text.contains('\n') { "" } else { newline };
-                Splice::insert(0, format!("{rendered}{ending}"))
-            } else {
-                // Comments alone: they stay in front.
-                let lead = if text.ends_with('\n') { "" } else { newline };
-                Splice::insert(text.len(), format!("{lead}{rendered}{newline}"))
-            });
             return;
         };
         // As far as the way is there, then one member that holds the rest of it.
@@ -581,6 +619,20 @@ impl Hooks<'_> {
         let item = style.member(key, &value, &spread, &indent, newline);
         draft.splices.extend(at.append(text, &[item], on_lines, &style.spacing()));
         draft.ops.push(add_op(pointer(&self.at[..=depth]), value));
+    }
+}
+
+/// A value where there is no document yet: blank, or comments alone.
+fn whole_document(text: &str, value: &Value, depth: usize) -> Splice {
+    let newline = newline_at(text, text.len());
+    let rendered = Style::default().render(value, &new_levels(depth), "", newline);
+    if text.trim().is_empty() {
+        let ending = if text.contains('\n') { "" } else { newline };
+        Splice::insert(0, format!("{rendered}{ending}"))
+    } else {
+        // The comments stay in front.
+        let lead = if text.ends_with('\n') { "" } else { newline };
+        Splice::insert(text.len(), format!("{lead}{rendered}{newline}"))
     }
 }
 

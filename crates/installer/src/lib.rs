@@ -30,8 +30,8 @@ mod toml;
 pub use apply::{ApplyError, FileReceipt, HarnessReceipt, Outcome, Receipt, apply};
 pub use manifest::{Manifest, ManifestError};
 pub use plan::{
-    Action, CopyPlan, FilePlan, FileState, HarnessInput, HarnessPlan, Paste, Plan, entries_to_paste, plan_install,
-    plan_uninstall,
+    Action, CopyPlan, FilePlan, FileState, HarnessInput, HarnessPlan, Paste, Plan, Wishes, entries_to_paste,
+    plan_install, plan_uninstall,
 };
 pub use refusal::{Place, Refusal};
 pub use status::{Fault, FileStatus, HarnessStatus, WiredState, status};

@@ -60,6 +60,13 @@ pub struct Record {
     pub(crate) undo: Vec<Undo>,
 }
 
+impl Record {
+    /// Whether the last install left something of ours in the file.
+    pub(crate) fn is_wired(&self) -> bool {
+        !self.events.is_empty()
+    }
+}
+
 /// What stood in a file before `install`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -23,6 +23,17 @@ pub struct HarnessInput<'a> {
     pub adapter: &'a dyn Adapter,
     /// What [`Adapter::found`] said.
     pub found: Found,
+    /// What the person asked for beyond that.
+    pub wishes: Wishes,
+}
+
+/// What `install` does only when it is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// [Options](sessionpipe_core::harness::InstallOption) of harnesses, by name.
+    pub options: Vec<&'static str>,
+    /// Replace also a file of ours that was edited by hand.
+    pub force: bool,
 }
 
 /// What would change.
@@ -176,10 +187,11 @@ impl FilePlan {
         matches!(self.state, FileState::Create | FileState::Change | FileState::Remove)
     }
 
-    /// A unified diff, as `patch` takes it; empty where nothing changes. The home is `~` in its header.
+    /// A unified diff, as `patch` takes it; empty where nothing changes. The home is `~` in its header. Of a file that is
+    /// refused since it was edited by hand: what `--force` would do.
     #[must_use]
     pub fn diff(&self, host: &Host) -> String {
-        if !self.changes() {
+        if !self.changes() && self.state != FileState::Refused(Refusal::Edited) {
             return String::new();
         }
         let name = host.tilde(&self.path);
@@ -200,9 +212,11 @@ impl FilePlan {
 pub fn plan_install(host: &Host, harnesses: &[HarnessInput<'_>]) -> Result<Plan, ManifestError> {
     let manifest = Manifest::read(host)?;
     let plan = |input: &HarnessInput<'_>| {
-        let wiring = input.adapter.wiring(host);
+        let wiring = asked(input.adapter.wiring(host), |option, path| {
+            input.wishes.options.contains(&option) || manifest.record(host, path).is_some_and(Record::is_wired)
+        });
         let mut plan = HarnessPlan::new(input.adapter, &input.found);
-        for (path, steps) in by_file(&wiring) {
+        for (path, steps) in by_file(&wiring, input.wishes.force) {
             let record = manifest.record(host, path).cloned();
             plan.add(host, path, Goal { harness: plan.name, action: Action::Install, steps, record });
         }
@@ -221,16 +235,16 @@ pub fn plan_install(host: &Host, harnesses: &[HarnessInput<'_>]) -> Result<Plan,
 }
 
 /// What must change so that nothing of ours is left in the configs of these harnesses. Works with and without a
-/// manifest; files that only the manifest knows are undone too.
+/// manifest; files that only the manifest knows are undone too. `force`: also a file of ours that was edited by hand goes.
 ///
 /// # Errors
 /// When there is a manifest that cannot be used.
-pub fn plan_uninstall(host: &Host, adapters: &[&dyn Adapter]) -> Result<Plan, ManifestError> {
+pub fn plan_uninstall(host: &Host, adapters: &[&dyn Adapter], force: bool) -> Result<Plan, ManifestError> {
     let manifest = Manifest::read(host)?;
     let plan = |adapter: &&dyn Adapter| {
-        let wiring = adapter.wiring(host);
+        let wiring = asked(adapter.wiring(host), |_, _| true);
         let mut plan = HarnessPlan::new(*adapter, &adapter.found(host).unwrap_or_default());
-        let mut files: Vec<(PathBuf, Vec<Step>)> = by_file(&wiring)
+        let mut files: Vec<(PathBuf, Vec<Step>)> = by_file(&wiring, force)
             .into_iter()
             .map(|(path, steps)| (path.to_owned(), steps.iter().rev().map(Step::inverse).collect()))
             .collect();
@@ -254,26 +268,37 @@ pub fn plan_uninstall(host: &Host, adapters: &[&dyn Adapter]) -> Result<Plan, Ma
     Ok(Plan { action: Action::Uninstall, harnesses, copies: copies.into_iter().map(copy).collect() })
 }
 
-/// What a person would paste to wire a harness by hand, file by file.
+/// What a person would paste to wire a harness by hand, file by file; with the options of the harness that are named.
 #[must_use]
-pub fn entries_to_paste(host: &Host, adapter: &dyn Adapter) -> Vec<Paste> {
-    let wiring = adapter.wiring(host);
-    let pastes = by_file(&wiring)
+pub fn entries_to_paste(host: &Host, adapter: &dyn Adapter, options: &[&str]) -> Vec<Paste> {
+    let wiring = asked(adapter.wiring(host), |option, _| options.contains(&option));
+    let pastes = by_file(&wiring, false)
         .into_iter()
         .map(|(path, steps)| Paste { path: path.to_owned(), text: edit::paste(&steps, path) });
     pastes.filter(|paste| !paste.text.is_empty()).collect()
 }
 
+/// What is true without being asked for, and of what needs to be asked for, that which `keep` takes.
+pub(crate) fn asked(wiring: Vec<Wiring>, keep: impl Fn(&str, &Path) -> bool) -> Vec<Wiring> {
+    let is_asked = |wiring: &Wiring| match (wiring, wiring.file()) {
+        (Wiring::OnRequest { option, .. }, Some(path)) => keep(option, path),
+        _ => true,
+    };
+    wiring.into_iter().filter(is_asked).collect()
+}
+
 /// What must be true of each file, in the order in which an adapter names them. What must go comes last: until then it
 /// tells how the lines of the document end.
-pub(crate) fn by_file(wiring: &[Wiring]) -> Vec<(&Path, Vec<Step>)> {
+pub(crate) fn by_file(wiring: &[Wiring], force: bool) -> Vec<(&Path, Vec<Step>)> {
     let mut files: Vec<(&Path, Vec<Step>)> = Vec::new();
     for wiring in wiring {
-        let (Some(path), Some(step)) = (wiring.file(), Step::install(wiring)) else { continue };
-        match files.iter_mut().find(|(known, _)| known == path) {
-            Some((_, steps)) if steps.contains(&step) => {}
-            Some((_, steps)) => steps.push(step),
-            None => files.push((path, vec![step])),
+        let Some(path) = wiring.file() else { continue };
+        for step in Step::install(wiring, force) {
+            match files.iter_mut().find(|(known, _)| known == path) {
+                Some((_, steps)) if steps.contains(&step) => {}
+                Some((_, steps)) => steps.push(step),
+                None => files.push((path, vec![step])),
+            }
         }
     }
     for (_, steps) in &mut files {
@@ -349,7 +374,10 @@ impl FilePlan {
         };
         if let Err(refusal) = plan.look(host) {
             plan.summary = format!("refused: {refusal}");
-            plan.after.clone_from(&plan.before);
+            plan.after = match refusal {
+                Refusal::Edited => plan.goal.forced().outlook(host, plan.before.as_deref()).map_or(None, |o| o.after),
+                _ => plan.before.clone(),
+            };
             plan.state = FileState::Refused(refusal);
         }
         plan
@@ -399,6 +427,17 @@ impl Goal {
         }
     }
 
+    /// The same, whatever the person did to a file of ours.
+    fn forced(&self) -> Self {
+        let mut goal = self.clone();
+        for step in &mut goal.steps {
+            if let Step::DropIn { force, .. } = step {
+                *force = true;
+            }
+        }
+        goal
+    }
+
     /// How many handlers of ours a text holds.
     pub(crate) fn handlers(&self, text: Option<&str>) -> usize {
         let inverse: Vec<Step> = self.steps.iter().rev().map(Step::inverse).collect();
@@ -426,6 +465,12 @@ impl Goal {
         let undo = |text: Option<&str>| edit::run(&self.steps, self.harness, &containers, text);
         let edited = undo(before)?;
         let mut after = before.map(|_| edited.text.clone());
+        if self.steps.iter().any(|step| matches!(step, Step::DropIn { .. })) && !edited.patch.0.is_empty() {
+            // The file was ours; a blank one that stood there before comes back.
+            let blank = self.record.as_ref().and_then(|record| record.backup(host));
+            after = blank.filter(|text| text.trim().is_empty());
+            return Ok(Outlook { edited, after, created: Vec::new() });
+        }
         if let (Some(record), Some(before)) = (&self.record, before) {
             if record.after.as_deref() == Some(&ids::hex(before.as_bytes())) {
                 // Untouched since. What an even older version of ours left in the original does not come back.

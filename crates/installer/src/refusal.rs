@@ -85,6 +85,12 @@ pub enum Refusal {
         /// The limit.
         max: u64,
     },
+    /// A file of the name of ours that holds commands of others, or none.
+    #[error("a file of this name that is not ours: move it away, or rename it")]
+    Foreign,
+    /// A file of ours that was edited by hand since, and would have to change.
+    #[error("ours, but edited by hand: it is left as it is (--force replaces it)")]
+    Edited,
     /// The edit would have touched more than our own entries, so it is not made.
     #[error("no edit was found that touches nothing but our own entries ({0})")]
     Unsafe(&'static str),

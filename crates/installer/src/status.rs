@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use sessionpipe_core::adapter::Adapter;
 use sessionpipe_core::command;
 use sessionpipe_core::host::Host;
@@ -9,7 +10,7 @@ use sessionpipe_core::host::Host;
 use crate::disk;
 use crate::edit::{self, Containers, Step};
 use crate::manifest::{Manifest, ManifestError, Record};
-use crate::plan::by_file;
+use crate::plan::{asked, by_file};
 use crate::refusal::Refusal;
 
 /// One harness.
@@ -90,7 +91,8 @@ pub fn status(host: &Host, adapters: &[&dyn Adapter]) -> Result<Vec<HarnessStatu
     let one = |adapter: &&dyn Adapter| {
         let name = adapter.harness().name;
         let mut files: Vec<FileStatus> = Vec::new();
-        for (path, steps) in by_file(&adapter.wiring(host)) {
+        let is_kept = |_: &str, path: &Path| manifest.record(host, path).is_some_and(Record::is_wired);
+        for (path, steps) in by_file(&asked(adapter.wiring(host), is_kept), false) {
             let file = file(host, name, path, &steps, manifest.record(host, path));
             if !files.iter().any(|known| known.target == file.target) {
                 files.push(file);
@@ -127,7 +129,7 @@ fn file(host: &Host, harness: &'static str, path: &Path, steps: &[Step], record:
     status.dead = edited.programs.into_iter().filter(|program| !command::is_runnable(program)).collect();
     status.dead.sort();
     status.dead.dedup();
-    let wired_before = record.filter(|r| !r.events.is_empty());
+    let wired_before = record.filter(|r| r.is_wired());
     status.state = match (edited.patch.0.is_empty(), edited.handlers, wired_before) {
         (true, ..) => WiredState::Wired,
         (false, 1.., _) => WiredState::Stale(edited.faults),
@@ -151,7 +153,13 @@ fn others_intact(host: &Host, steps: &[Step], record: &Record, text: &str) -> bo
     };
     let is_ours = |key: &str| {
         steps.iter().any(|step| match step {
-            Step::Hooks { at, .. } => at.first().is_some_and(|first| first == key),
+            // Where the document itself is the map, its lists are the events.
+            Step::Hooks { at, .. } => match at.first() {
+                Some(first) => first == key,
+                None => now.get(key).or_else(|| original.get(key)).is_some_and(Value::is_array),
+            },
+            Step::Members { members, .. } => members.iter().any(|(ours, _)| ours == key),
+            Step::DropIn { .. } => true,
             Step::TopLevel { key: ours, .. } => ours == key,
             Step::AbsentTomlHooks => key == "hooks",
         })

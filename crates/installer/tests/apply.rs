@@ -143,7 +143,7 @@ fn installs_and_uninstalls_at_once_wait_for_each_other() {
                 for _ in 0..8 {
                     // Whether each finds what it planned for is a matter of luck; that it gets its turn is not.
                     apply(&home.host, &home.plan(&[&adapter])).expect("a turn");
-                    let plan = plan_uninstall(&home.host, &[&adapter]).expect("a plan");
+                    let plan = plan_uninstall(&home.host, &[&adapter], false).expect("a plan");
                     apply(&home.host, &plan).expect("a turn");
                 }
             });
@@ -227,7 +227,7 @@ fn a_manifest_that_cannot_be_used_stops_before_anything_is_touched() {
     for (text, newer) in [("{\"version\": 99, \"files\": []}", true), ("{", false)] {
         home.write(".local/state/sessionpipe/installed.json", text);
         let install = plan_install(&home.host, &[]).expect_err("unusable");
-        let uninstall = plan_uninstall(&home.host, &adapters).expect_err("unusable");
+        let uninstall = plan_uninstall(&home.host, &adapters, false).expect_err("unusable");
         for error in [install, uninstall] {
             match error {
                 ManifestError::Newer { found, .. } => assert!(newer && found == 99),
@@ -418,7 +418,7 @@ fn what_fails_after_the_configs_does_not_say_that_none_was_touched() {
     home.install(&[&adapter]);
     // It is no backup of ours, and no file to remove.
     fs::create_dir(home.host.dirs.backups().join("folder")).expect("a folder");
-    let plan = plan_uninstall(&home.host, &[&adapter]).expect("a plan");
+    let plan = plan_uninstall(&home.host, &[&adapter], false).expect("a plan");
     assert!(matches!(apply(&home.host, &plan), Err(ApplyError::Untidy(_))));
     assert_eq!(home.text(SETTINGS), "{}\n");
 }

@@ -305,7 +305,7 @@ fn read_only_is_refused_with_the_entries_to_paste() {
     assert_eq!(refusal.to_string(), "read-only (managed by your system configuration)");
     let pasted: Value = serde_json::from_str(&file.paste).expect("JSON to paste");
     assert_eq!(pasted["hooks"]["Stop"], json!([ours("claude-code", "Stop")]));
-    assert_eq!(entries_to_paste(&home.host, &adapter)[0].text, file.paste);
+    assert_eq!(entries_to_paste(&home.host, &adapter, &[])[0].text, file.paste);
 
     let receipt = home.install(&[&adapter]);
     assert!(!receipt.is_complete());
@@ -536,9 +536,9 @@ fn planning_changes_nothing_at_all() {
     let plan = home.plan(&[&adapter]);
     home.assert_diffs_apply(&plan);
     let adapters = [&adapter as &dyn Adapter];
-    plan_uninstall(&home.host, &adapters).expect("a plan");
+    plan_uninstall(&home.host, &adapters, false).expect("a plan");
     status(&home.host, &adapters).expect("a status");
-    assert_eq!(entries_to_paste(&home.host, &adapter).len(), 2);
+    assert_eq!(entries_to_paste(&home.host, &adapter, &[]).len(), 2);
     assert_eq!(home.snapshot(), before);
     assert!(!plan.is_noop());
     let receipt = apply(&home.host, &plan).expect("applied");

@@ -1,15 +1,17 @@
 //! `sessionpipe install`
 
+use clap::{Arg, ArgAction, ArgMatches, FromArgMatches};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sessionpipe_core::adapter::Adapter;
+use sessionpipe_core::harness::{Harness, InstallOption};
 use sessionpipe_core::host::Host;
-use sessionpipe_installer::{HarnessInput, entries_to_paste, plan_install};
+use sessionpipe_installer::{HarnessInput, Wishes, entries_to_paste, plan_install};
 
 use crate::error::{CommandError, Exit, Outcome};
 use crate::out::{Out, Role};
 use crate::plan_view::{Mode, carry_out};
-use crate::select;
+use crate::{registry, select};
 
 /// Wire the agents on this machine.
 ///
@@ -45,9 +47,46 @@ pub struct Args {
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
-    /// Wire the named agents even where they are not found
+    /// Wire the named agents even where they are not found, and replace a file of ours that was edited by hand
     #[arg(long, requires = "harness")]
     pub force: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the command")]
+    pub options: Options,
+}
+
+/// What single harnesses do only on request: a flag for each.
+#[derive(Debug, Default)]
+pub struct Options(Vec<&'static str>);
+
+impl Options {
+    fn known() -> impl Iterator<Item = (&'static Harness, &'static InstallOption)> {
+        registry::HARNESSES.iter().flat_map(|harness| harness.options.iter().map(|option| (*harness, option)))
+    }
+}
+
+impl clap::Args for Options {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        Self::known().fold(command, |command, (harness, option)| {
+            let help = format!("{}: {}", harness.product, option.help);
+            command.arg(Arg::new(option.name).long(option.name).help(help).action(ArgAction::SetTrue))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Options {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(Self::known().map(|(_, option)| option.name).filter(|name| matches.get_flag(name)).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Runs it.
@@ -62,7 +101,7 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         if args.harness.is_empty() && here.is_empty() && !args.json {
             return nothing_found(&adapters, &missing, host, out);
         }
-        return print(if args.harness.is_empty() { here } else { adapters }, args.json, host, out);
+        return print(if args.harness.is_empty() { here } else { adapters }, args, host, out);
     }
     if !args.harness.is_empty() && !missing.is_empty() && !args.force {
         let error = CommandError::failed(anyhow::anyhow!("not found here: {}", missing.join(", ")));
@@ -74,10 +113,14 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     if found.is_empty() && !args.force && !args.json {
         return nothing_found(&adapters, &missing, host, out);
     }
-    let mut inputs: Vec<_> = found.into_iter().map(|(adapter, found)| HarnessInput { adapter, found }).collect();
+    let input = |adapter, found| {
+        let wishes = Wishes { options: args.options.0.clone(), force: args.force };
+        HarnessInput { adapter, found, wishes }
+    };
+    let mut inputs: Vec<_> = found.into_iter().map(|(adapter, found)| input(adapter, found)).collect();
     if args.force {
         let absent = adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name));
-        inputs.extend(absent.map(|adapter| HarnessInput { adapter: *adapter, found: Default::default() }));
+        inputs.extend(absent.map(|adapter| input(*adapter, Default::default())));
     }
     let plan = plan_install(host, &inputs).map_err(CommandError::failed)?;
     if let Some(bare) = plan.harnesses.iter().find(|harness| harness.files.is_empty()) {
@@ -90,7 +133,8 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         _ => Mode::Ask,
     };
     let force = if args.force { " --force" } else { "" };
-    let command = format!("install{}{force}", select::options(&args.harness));
+    let options: String = args.options.0.iter().map(|option| format!(" --{option}")).collect();
+    let command = format!("install{}{options}{force}", select::options(&args.harness));
     carry_out(&plan, &command, mode, args.json, host, out)
 }
 
@@ -105,7 +149,7 @@ fn nothing_to_write(name: &str) -> CommandError {
 /// How agents that are not found can be wired.
 fn all_the_same(adapters: &[&dyn Adapter], missing: &[&str], host: &Host) -> &'static str {
     let mut wanted = adapters.iter().filter(|adapter| missing.contains(&adapter.harness().name));
-    let has_folder = |adapter: &&dyn Adapter| !entries_to_paste(host, *adapter).is_empty();
+    let has_folder = |adapter: &&dyn Adapter| !entries_to_paste(host, *adapter, &[]).is_empty();
     if wanted.all(has_folder) { "to wire it all the same, add --force" } else { START_IT }
 }
 
@@ -152,18 +196,18 @@ struct PasteDocument {
     text: String,
 }
 
-fn print(adapters: Vec<&dyn Adapter>, json: bool, host: &Host, out: &Out) -> Outcome {
+fn print(adapters: Vec<&dyn Adapter>, args: &Args, host: &Host, out: &Out) -> Outcome {
     let mut entries = Vec::new();
     let copies = if adapters.is_empty() { &[][..] } else { &host.program.copies };
     for adapter in adapters {
         let harness = adapter.harness().name;
-        let pastes = entries_to_paste(host, adapter);
+        let pastes = entries_to_paste(host, adapter, &args.options.0);
         if pastes.is_empty() {
             return Err(nothing_to_write(harness));
         }
         entries.extend(pastes.into_iter().map(|paste| (harness, paste)));
     }
-    if json {
+    if args.json {
         let entries = entries
             .into_iter()
             .map(|(harness, paste)| PasteDocument { harness, path: paste.path.display().to_string(), text: paste.text })

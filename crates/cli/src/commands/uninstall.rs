@@ -33,7 +33,7 @@ pub struct Args {
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
-    /// Go on although SESSIONPIPE_HOME redirects our folders
+    /// Go on although SESSIONPIPE_HOME redirects our folders, and remove a file of ours that was edited by hand
     #[arg(long)]
     pub force: bool,
 }
@@ -49,7 +49,7 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
         return Err(CommandError::usage(error)
             .hint("unset SESSIONPIPE_HOME, or say that it is meant so: sessionpipe uninstall --force"));
     }
-    let plan = plan_uninstall(host, &adapters).map_err(CommandError::failed)?;
+    let plan = plan_uninstall(host, &adapters, args.force).map_err(CommandError::failed)?;
     let mode = match args {
         Args { dry_run: true, .. } => Mode::DryRun,
         Args { yes: true, .. } => Mode::Yes,

@@ -4,10 +4,9 @@
 use json_patch::{Patch, PatchOperation};
 use jsonc_parser::ast::Object;
 use serde_json::{Map, Value, json};
-use sessionpipe_core::command;
 
 use super::document::{Doc, escape_lone_surrogates, get, parse, same, to_value};
-use super::{Draft, Hooks, nest, pointer};
+use super::{Draft, Hooks, nest, owned_value_by, pointer};
 use crate::edit::Edited;
 use crate::refusal::Refusal;
 use crate::splice::splice;
@@ -43,8 +42,7 @@ impl Hooks<'_> {
     }
 
     fn is_handler_of_ours(&self, handler: &Value) -> bool {
-        let command = handler.get("command").and_then(Value::as_str).and_then(command::owned);
-        command.is_some_and(|owned| owned.harness == self.harness)
+        handler.as_object().is_some_and(|handler| owned_value_by(self.harness, handler).is_some())
     }
 
     /// Whether an operation on a document touches only what is ours.

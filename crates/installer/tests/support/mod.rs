@@ -14,7 +14,7 @@ use sessionpipe_core::host::{Dirs, Host, Program};
 use sessionpipe_core::job::Hook;
 use sessionpipe_core::seen::Mapped;
 use sessionpipe_core::wiring::{HookEntry, When, Wiring};
-use sessionpipe_installer::{HarnessInput, Plan, Receipt, apply, plan_install, plan_uninstall};
+use sessionpipe_installer::{HarnessInput, Plan, Receipt, Wishes, apply, plan_install, plan_uninstall};
 use tempfile::TempDir;
 
 const fn harness(name: &'static str, product: &'static str) -> Harness {
@@ -117,6 +117,10 @@ pub fn argv(events: &'static [&'static str]) -> Double {
     Double { harness: &ARGV, wiring: Box::new(wiring) }
 }
 
+fn input(adapter: &Double, wishes: Wishes) -> HarnessInput<'_> {
+    HarnessInput { adapter, found: Found::default(), wishes }
+}
+
 /// A home in a temporary folder.
 pub struct Home {
     dir: TempDir,
@@ -189,9 +193,12 @@ impl Home {
     }
 
     pub fn plan(&self, adapters: &[&Double]) -> Plan {
-        let inputs: Vec<HarnessInput<'_>> =
-            adapters.iter().map(|a| HarnessInput { adapter: *a, found: Found::default() }).collect();
+        let inputs: Vec<HarnessInput<'_>> = adapters.iter().map(|a| input(*a, Wishes::default())).collect();
         plan_install(&self.host, &inputs).expect("a plan")
+    }
+
+    pub fn plan_with(&self, adapter: &Double, wishes: Wishes) -> Plan {
+        plan_install(&self.host, &[input(adapter, wishes)]).expect("a plan")
     }
 
     pub fn install(&self, adapters: &[&Double]) -> Receipt {
@@ -202,7 +209,7 @@ impl Home {
 
     pub fn plan_uninstall(&self, adapters: &[&Double]) -> Plan {
         let adapters: Vec<&dyn Adapter> = adapters.iter().map(|a| *a as &dyn Adapter).collect();
-        plan_uninstall(&self.host, &adapters).expect("a plan")
+        plan_uninstall(&self.host, &adapters, false).expect("a plan")
     }
 
     pub fn uninstall(&self, adapters: &[&Double]) -> Receipt {
