@@ -13,7 +13,7 @@ use proptest::sample::select;
 use serde_json::Value;
 use sessionpipe_core::command;
 use sessionpipe_installer::FileState;
-use support::{Double, Home, argv, grouped};
+use support::{Double, Home, argv, grouped, mixed};
 
 const FILE: &str = ".claude/settings.json";
 const TOML: &str = ".codex/config.toml";
@@ -181,7 +181,8 @@ fn group(with_ours: bool) -> impl Strategy<Value = Tree> {
 
 /// A map of events, whose arrays also hold things that are no groups.
 fn hooks(with_ours: bool) -> impl Strategy<Value = Tree> {
-    let element = prop_oneof![4 => group(with_ours), 1 => trees()];
+    let alone = if with_ours { prop_oneof![handler(FOREIGN), handler(OURS)].boxed() } else { handler(FOREIGN).boxed() };
+    let element = prop_oneof![3 => group(with_ours), 1 => alone, 1 => trees()];
     let event = select(vec!["Stop", "SessionStart", "PreToolUse", "Odd"]).prop_map(str::to_owned);
     vec((event, vec(element, 0..4).prop_map(Tree::Array)), 0..4).prop_map(|events| Tree::Object(distinct(events)))
 }
@@ -289,16 +290,41 @@ fn touches_only_ours(before: &Value, patch: &[PatchOperation]) -> Result<(), Tes
     Ok(())
 }
 
-fn adapter() -> Double {
-    grouped(&[FILE], EVENTS)
+/// Handlers in groups, or some of them without.
+fn adapters() -> impl Strategy<Value = Shape> {
+    prop_oneof![Just(Shape::Grouped), Just(Shape::Mixed)]
 }
 
-fn handlers_of_ours(doc: &Value) -> Vec<(String, String)> {
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Grouped,
+    Mixed,
+}
+
+impl Shape {
+    fn adapter(self) -> Double {
+        match self {
+            Self::Grouped => grouped(&[FILE], EVENTS),
+            Self::Mixed => mixed(FILE),
+        }
+    }
+
+    fn is_flat(self, event: &str) -> bool {
+        matches!(self, Self::Mixed) && event != "SessionStart"
+    }
+}
+
+/// Event, command, and whether it stands without a group.
+fn handlers_of_ours(doc: &Value) -> Vec<(String, String, bool)> {
     let mut found = Vec::new();
     for (event, groups) in doc["hooks"].as_object().into_iter().flatten() {
         for group in groups.as_array().into_iter().flatten() {
+            let command = |handler: &Value| handler["command"].as_str().unwrap_or_default().to_owned();
+            if is_ours(group) {
+                found.push((event.clone(), command(group), true));
+            }
             for handler in group["hooks"].as_array().into_iter().flatten().filter(|h| is_ours(h)) {
-                found.push((event.clone(), handler["command"].as_str().unwrap_or_default().to_owned()));
+                found.push((event.clone(), command(handler), false));
             }
         }
     }
@@ -311,18 +337,22 @@ proptest! {
 
     /// Nothing valid is refused, exactly one handler per event is there afterwards, and a second run changes nothing.
     #[test]
-    fn install_twice_is_install(text in documents(true)) {
+    fn install_twice_is_install(text in documents(true), shape in adapters()) {
+        let adapter = shape.adapter();
         let home = Home::new();
         home.write(FILE, &text);
-        let plan = home.plan(&[&adapter()]);
+        let plan = home.plan(&[&adapter]);
         let file = plan.files().next().expect("a file");
         prop_assert!(!matches!(file.state, FileState::Refused(_)), "{}", file.summary);
         touches_only_ours(&value(&text), &file.patch.0)?;
-        prop_assert!(home.install(&[&adapter()]).is_complete());
+        prop_assert!(home.install(&[&adapter]).is_complete());
         let after = home.text(FILE);
         let mut wanted: Vec<_> = EVENTS
             .iter()
-            .map(|e| ((*e).to_owned(), format!("'/opt/sp/bin/sessionpipe' hook claude-code {e}")))
+            .map(|e| {
+                let command = format!("'/opt/sp/bin/sessionpipe' hook claude-code {e}");
+                ((*e).to_owned(), command, shape.is_flat(e))
+            })
             .collect();
         wanted.sort();
         prop_assert_eq!(handlers_of_ours(&value(&after)), wanted);
@@ -330,33 +360,35 @@ proptest! {
         prop_assert_eq!(after.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
         let lone = |t: &str| t.matches('\n').count() - t.matches("\r\n").count();
         prop_assert!(lone(&text) > 0 || !text.contains('\n') || lone(&after) == 0, "mixed endings");
-        let second = home.plan(&[&adapter()]);
+        let second = home.plan(&[&adapter]);
         prop_assert!(second.is_noop(), "{}", second.files().next().expect("a file").diff(&home.host));
     }
 
     /// With the manifest, and nothing of ours there before: the identical bytes.
     #[test]
-    fn uninstall_gives_back_the_bytes(text in documents(false)) {
+    fn uninstall_gives_back_the_bytes(text in documents(false), shape in adapters()) {
+        let adapter = shape.adapter();
         let home = Home::new();
         home.write(FILE, &text);
-        home.install(&[&adapter()]);
+        home.install(&[&adapter]);
         prop_assert_ne!(home.text(FILE), text.clone());
-        let plan = home.plan_uninstall(&[&adapter()]);
+        let plan = home.plan_uninstall(&[&adapter]);
         home.assert_diffs_apply(&plan);
         touches_only_ours(&value(&home.text(FILE)), &plan.files().next().expect("a file").patch.0)?;
-        home.uninstall(&[&adapter()]);
+        home.uninstall(&[&adapter]);
         prop_assert_eq!(home.text(FILE), text);
         prop_assert!(!home.exists(".local/state/sessionpipe"));
     }
 
     /// Without a manifest: our handlers of every version go, with what only they filled; nothing else.
     #[test]
-    fn uninstall_without_a_manifest_takes_exactly_ours(text in documents(true)) {
+    fn uninstall_without_a_manifest_takes_exactly_ours(text in documents(true), shape in adapters()) {
+        let adapter = shape.adapter();
         let home = Home::new();
         home.write(FILE, &text);
-        let plan = home.plan_uninstall(&[&adapter()]);
+        let plan = home.plan_uninstall(&[&adapter]);
         touches_only_ours(&value(&text), &plan.files().next().expect("a file").patch.0)?;
-        prop_assert!(home.uninstall(&[&adapter()]).is_complete());
+        prop_assert!(home.uninstall(&[&adapter]).is_complete());
         let after = home.text(FILE);
         prop_assert_eq!(value(&after), without_ours(value(&text)));
         if handlers_of_ours(&value(&text)).is_empty() && value(&text) == without_ours(value(&text)) {
@@ -366,10 +398,11 @@ proptest! {
 
     /// Touched since, behind ours or before it: exactly ours go, and the containers that we made.
     #[test]
-    fn uninstall_after_others_wrote(text in documents(false), at_end in any::<bool>()) {
+    fn uninstall_after_others_wrote(text in documents(false), at_end in any::<bool>(), shape in adapters()) {
+        let adapter = shape.adapter();
         let home = Home::new();
         home.write(FILE, &text);
-        home.install(&[&adapter()]);
+        home.install(&[&adapter]);
         let touch = |text: &str| {
             let brace = text.find('{').expect("a root") + 1;
             let (head, tail) = text.split_at(brace);
@@ -377,7 +410,7 @@ proptest! {
             if at_end { format!("{text}\n") } else { format!("{head}\"new\":1{comma}{tail}") }
         };
         home.write(FILE, touch(&home.text(FILE)));
-        home.uninstall(&[&adapter()]);
+        home.uninstall(&[&adapter]);
         let expected = value(&touch(&text));
         let after = home.text(FILE);
         prop_assert_eq!(value(&after), expected);

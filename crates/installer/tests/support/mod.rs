@@ -97,6 +97,29 @@ pub fn grouped(files: &[&str], events: &'static [&'static str]) -> Double {
     Double { harness: &GROUPED, wiring: Box::new(wiring) }
 }
 
+/// A harness with these wirings.
+pub fn wired(wiring: impl Fn(&Host) -> Vec<Wiring> + Send + Sync + 'static) -> Double {
+    Double { harness: &GROUPED, wiring: Box::new(wiring) }
+}
+
+/// The handlers that the doubles want, without groups.
+pub fn flat_entries(host: &Host, events: &[&'static str]) -> Vec<HookEntry> {
+    let mut entries = entries(host, "claude-code", events);
+    for entry in &mut entries {
+        entry.value = entry.value["hooks"][0].take();
+    }
+    entries
+}
+
+/// A harness that takes `Stop` and `SessionEnd` without groups.
+pub fn mixed(file: &'static str) -> Double {
+    wired(move |host| {
+        let mut entries = entries(host, "claude-code", &["SessionStart"]);
+        entries.extend(flat_entries(host, &["Stop", "SessionEnd"]));
+        vec![Wiring::HookEntries { file: host.home.join(file), at: &["hooks"], needs: &[], entries, jsonc: true }]
+    })
+}
+
 /// A harness with hooks in `.codex/hooks.json`, none in `.codex/config.toml`, and a `notify` there.
 pub fn argv(events: &'static [&'static str]) -> Double {
     let wiring = move |host: &Host| {
