@@ -216,7 +216,7 @@ impl Home {
     }
 
     pub fn plan(&self, adapters: &[&Double]) -> Plan {
-        let inputs: Vec<HarnessInput<'_>> = adapters.iter().map(|a| input(*a, Wishes::default())).collect();
+        let inputs: Vec<HarnessInput<'_>> = adapters.iter().map(|a| input(a, Wishes::default())).collect();
         plan_install(&self.host, &inputs).expect("a plan")
     }
 
