@@ -85,6 +85,16 @@ pub enum Seen {
         /// The turn.
         turn: Option<String>,
     },
+    /// The agent works. Where no turn is open one began unseen, if a hook tells the session's end: nothing else would end it.
+    Working {
+        /// The turn.
+        turn: Option<String>,
+    },
+    /// How the turn ended that began unseen and has no hook for its end, said where the session ends. Nothing if none is open.
+    WorkEnds {
+        /// How.
+        how: WorkEnd,
+    },
     /// A tool call begins.
     ToolStart(ToolCall),
     /// A tool call is over.
@@ -193,6 +203,17 @@ pub enum StopKind {
     Pause,
     /// The call failed and is tried again: nothing ends.
     Retry,
+}
+
+/// See [`Seen::WorkEnds`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkEnd {
+    /// It was done.
+    Stop,
+    /// It was broken off.
+    Interrupt,
+    /// It failed.
+    Error,
 }
 
 /// A tool call, as far as one hook names it.

@@ -92,6 +92,9 @@ pub struct Input {
     /// Files that lie there before the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// What this call prints, where it is something else than [`Expect::stdout`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<String>,
 }
 
 /// What must come of a fixture.
@@ -172,8 +175,11 @@ impl Fixture {
     /// # Errors
     /// The difference, for a person.
     pub fn check(&self, home: &Path, stdout: &[String], events: &[Value]) -> Result<(), String> {
-        if let Some(wrong) = stdout.iter().find(|out| **out != self.expect.stdout) {
-            return Err(format!("stdout is {wrong:?}, expected {:?}", self.expect.stdout));
+        for (input, out) in self.input.iter().chain(&self.inputs).zip(stdout) {
+            let expected = input.stdout.as_ref().unwrap_or(&self.expect.stdout);
+            if out != expected {
+                return Err(format!("stdout of {:?} is {out:?}, expected {expected:?}", input.argv));
+            }
         }
         let back = |event: &Value| {
             let text = event.to_string().replace(&*home.to_string_lossy(), FIXTURE_HOME);

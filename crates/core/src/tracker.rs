@@ -20,7 +20,7 @@ use crate::job::Process;
 use crate::privacy::secrets::{redact_text, redact_tokens};
 use crate::seen::{
     AttentionKind, Cleared, CompactTrigger, EndReason, Mapped, Need, PromptBy, Seen, StartSource, StopKind,
-    TitleSource, ToolCall, ToolResult,
+    TitleSource, ToolCall, ToolResult, WorkEnd,
 };
 
 /// While a turn runs, a heartbeat at most this often, in milliseconds.
@@ -76,6 +76,8 @@ pub struct SessionState {
     ended_turns: VecDeque<String>,
     /// A turn without an id has ended, and no prompt came since.
     ended_unnamed: bool,
+    /// A turn has ended since the session began, and no prompt came since.
+    turn_ended: bool,
     tools: Vec<OpenTool>,
     closed_calls: VecDeque<String>,
     requests: Vec<Request>,
@@ -172,6 +174,16 @@ enum TurnEnd {
     Stop,
     Interrupt,
     Error(Option<String>),
+}
+
+impl From<WorkEnd> for TurnEnd {
+    fn from(end: WorkEnd) -> Self {
+        match end {
+            WorkEnd::Stop => Self::Stop,
+            WorkEnd::Interrupt => Self::Interrupt,
+            WorkEnd::Error => Self::Error(None),
+        }
+    }
 }
 
 impl SessionState {
@@ -443,6 +455,14 @@ impl Steps<'_> {
             Seen::Stop { turn, kind: StopKind::Final } => self.stop(turn.as_deref(), TurnEnd::Stop, silent),
             Seen::Failed { turn, error } => self.stop(turn.as_deref(), TurnEnd::Error(error.clone()), silent),
             Seen::Aborted { turn } => self.stop(turn.as_deref(), TurnEnd::Interrupt, silent),
+            Seen::Working { turn } => self.working(turn.as_deref()),
+            Seen::WorkEnds { .. } if self.is_elsewhere(moment) => {}
+            Seen::WorkEnds { how } => {
+                // A turn whose start was told has a hook for its end: without that it ended without a word.
+                if self.state.turn.as_ref().is_some_and(|turn| turn.started_ms.is_none()) {
+                    self.end_turn((*how).into(), true);
+                }
+            }
             Seen::ToolStart(call) => self.tool_start(call),
             Seen::ToolEnd { call, result } => self.tool_end(call, result),
             Seen::ToolsSettled { calls, .. } => {
@@ -519,6 +539,7 @@ impl Steps<'_> {
     fn open(&mut self) {
         self.state.phase = Phase::Open;
         self.state.turn = None;
+        self.state.turn_ended = false;
         self.state.tools.clear();
         self.state.requests.clear();
         self.state.agents.clear();
@@ -563,6 +584,7 @@ impl Steps<'_> {
             ..Turn::default()
         });
         self.state.ended_unnamed = false;
+        self.state.turn_ended = false;
         self.state.beat_ms = self.at_ms;
         let chars = chars.filter(|_| by == PromptBy::Person);
         self.said(EventType::TurnStarted, json!({"turn_id": turn, "prompt_chars": chars}));
@@ -605,6 +627,7 @@ impl Steps<'_> {
             }
         }
         self.state.ended_unnamed = turn.ids.is_empty();
+        self.state.turn_ended = true;
         if turn.told {
             return;
         }
@@ -640,9 +663,17 @@ impl Steps<'_> {
         }
     }
 
+    fn working(&mut self, turn: Option<&str>) {
+        let ended = turn.map_or(self.state.turn_ended, |id| self.has_ended(id));
+        if self.state.turn.is_none() && !ended && self.state.told_by_hooks {
+            self.state.turn = Some(Turn { ids: turn.map(str::to_owned).into_iter().collect(), ..Turn::default() });
+            self.state.beat_ms = self.at_ms;
+        }
+    }
+
     fn tool_start(&mut self, call: &ToolCall) {
         if let Some(id) = &call.call
-            && (self.state.closed_calls.contains(id) || self.state.tools.iter().any(|t| t.call.as_ref() == Some(id)))
+            && (self.has_closed(&call.tool, id) || self.state.tools.iter().any(|t| t.call.as_ref() == Some(id)))
         {
             return;
         }
@@ -682,11 +713,11 @@ impl Steps<'_> {
     fn tool_end(&mut self, call: &ToolCall, result: &ToolResult) {
         let open = self.find_tool(call).map(|at| self.state.tools.remove(at));
         match &call.call {
-            Some(id) if open.is_none() && self.state.closed_calls.contains(id) => return,
-            Some(id) => remember(&mut self.state.closed_calls, id.clone(), REMEMBERED_CALLS),
+            Some(id) if open.is_none() && self.has_closed(&call.tool, id) => return,
+            Some(id) => remember(&mut self.state.closed_calls, closed_call(&call.tool, id), REMEMBERED_CALLS),
             // Closed with its turn, its own end comes late: each such end is dropped once.
             None if open.is_none() => {
-                let unnamed = unnamed_call(&call.tool, &digest(call.input.as_ref()));
+                let unnamed = closed_call(&call.tool, &digest(call.input.as_ref()));
                 if let Some(at) = self.state.closed_calls.iter().position(|closed| *closed == unnamed) {
                     self.state.closed_calls.remove(at);
                     return;
@@ -729,7 +760,7 @@ impl Steps<'_> {
     }
 
     fn close_tool(&mut self, tool: &OpenTool, error: Option<&str>) {
-        let closed = tool.call.clone().unwrap_or_else(|| unnamed_call(&tool.tool, &tool.input));
+        let closed = closed_call(&tool.tool, tool.call.as_ref().unwrap_or(&tool.input));
         remember(&mut self.state.closed_calls, closed, REMEMBERED_CALLS);
         self.derived(
             EventType::ToolEnded,
@@ -741,8 +772,11 @@ impl Steps<'_> {
     /// The open call that is meant: by id, else by tool and input.
     fn find_tool(&self, call: &ToolCall) -> Option<usize> {
         let tools = &self.state.tools;
-        if call.call.is_some() {
-            return tools.iter().position(|tool| tool.call == call.call);
+        if let Some(id) = &call.call {
+            let named = |tool: &OpenTool| tool.call.as_ref() == Some(id);
+            let exact = tools.iter().position(|tool| named(tool) && tool.tool == call.tool);
+            // A payload that was cut names no tool.
+            return exact.or_else(|| tools.iter().position(named).filter(|_| !self.has_closed(&call.tool, id)));
         }
         let same = |tool: &OpenTool| tool.tool == call.tool && tool.agent == call.agent;
         let input = digest(call.input.as_ref());
@@ -819,6 +853,10 @@ impl Steps<'_> {
         Some(open.and_then(|turn| turn.ids.first()).unwrap_or(id).clone())
     }
 
+    fn has_closed(&self, tool: &str, id: &str) -> bool {
+        self.state.closed_calls.contains(&closed_call(tool, id))
+    }
+
     fn has_ended(&self, turn: &str) -> bool {
         self.state.ended_turns.iter().any(|ended| ended == turn)
     }
@@ -848,9 +886,10 @@ fn digest(input: Option<&Value>) -> String {
     input.map_or_else(String::new, |input| ids::hex(input.to_string().as_bytes()))
 }
 
-/// What stands for a call without an id among those that are closed; no id holds a blank.
-fn unnamed_call(tool: &str, input: &str) -> String {
-    format!("{tool} {input}")
+/// What stands for a call among those that are closed: its tool, since a harness may run two under one id, and its id,
+/// else what it was called with.
+fn closed_call(tool: &str, id: &str) -> String {
+    format!("{tool} {id}")
 }
 
 fn named(text: &Option<String>) -> Option<&String> {
@@ -1168,6 +1207,63 @@ mod tests {
         bench.hook(stop("t1", StopKind::Final));
         assert_eq!(bench.hook(Seen::ToolEnd { call: call("c2"), result: ok() }).len(), 2);
         assert!(!bench.state.needs_watching(), "what ends after the turn opens none");
+    }
+
+    #[test]
+    fn two_tools_under_one_id_are_two_calls() {
+        let mut bench = Bench::working();
+        let read = || Seen::ToolEnd { call: ToolCall { tool: "Read".to_owned(), ..call("c1") }, result: ok() };
+        assert_eq!(bench.hook(read()).len(), 2, "its start and its end");
+        assert_eq!(bench.hook(Seen::ToolStart(call("c1"))).len(), 1);
+        assert!(bench.hook(read()).is_empty(), "told, and not the end of the other");
+        assert_eq!(bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }).len(), 1);
+        // A payload that was cut may name the call alone.
+        bench.hook(Seen::ToolStart(call("c2")));
+        let cut = ToolCall { tool: "unknown".to_owned(), ..call("c2") };
+        assert_eq!(bench.hook(Seen::ToolEnd { call: cut, result: ok() }).len(), 1);
+    }
+
+    #[test]
+    fn work_on_a_turn_that_no_hook_announced() {
+        const STOPPED: &str = r#"turn.ended {"reason":"stop"}"#;
+        const ENDED: &str = r#"session.ended {"reason":"other"}"#;
+        let working = |turn: Option<&str>| Seen::Working { turn: turn.map(str::to_owned) };
+        let ends = |how| Seen::WorkEnds { how };
+        let over = || Seen::SessionEnd { reason: EndReason::Other };
+
+        let mut bench = Bench::started();
+        assert!(bench.hook(ends(WorkEnd::Stop)).is_empty(), "nothing was done");
+        assert!(bench.hook(working(None)).is_empty() && bench.hook(working(None)).is_empty());
+        assert!(bench.state.needs_watching());
+        assert_eq!(bench.hook(ends(WorkEnd::Stop)), [STOPPED]);
+        assert!(bench.hook(working(None)).is_empty() && !bench.state.needs_watching(), "late");
+        assert_eq!(bench.hook(over()), [ENDED]);
+        // The session goes on.
+        bench.hook(Seen::SessionStart { source: StartSource::Resume });
+        bench.hook(working(None));
+        assert_eq!(bench.hook(ends(WorkEnd::Error)), [r#"turn.ended {"reason":"error"}"#]);
+
+        let mut bench = Bench::working();
+        bench.hook(working(Some("t1")));
+        assert!(bench.hook(ends(WorkEnd::Stop)).is_empty(), "its start was told: its end has a hook");
+        bench.hook(stop("t1", StopKind::Final));
+        for late in [Some("t1"), None] {
+            bench.hook(working(late));
+            assert!(!bench.state.needs_watching(), "{late:?} has ended");
+        }
+        bench.hook(working(Some("t2")));
+        assert_eq!(bench.hook(over()), [ENDED_T1.replace("t1", "t2"), ENDED.to_owned()]);
+    }
+
+    #[test]
+    fn nothing_would_end_a_turn_of_a_session_without_an_end() {
+        let mut bench = Bench::new();
+        let mapped = Mapped { endless: true, seen: vec![Seen::Working { turn: None }], ..Mapped::default() };
+        let process = bench.process.clone();
+        let home = Path::new("/home/dev");
+        let moment = Moment { harness: &HARNESS, at_ms: 1, home, process: Some(&process), alive: &|_| true };
+        bench.state.apply(&mapped, &moment);
+        assert!(bench.state.is_open() && !bench.state.needs_watching());
     }
 
     #[test]
