@@ -151,18 +151,13 @@ const BORROWED: Fields = Fields {
     event: &["hook_event_name", "hookEventName"],
     cwd: &["cwd", "workspaceRoot"],
     transcript: &["transcript_path", "transcriptPath"],
-    model: FIELDS.model,
     turn: &["prompt_id", "promptId"],
-    agent: FIELDS.agent,
-    agent_type: FIELDS.agent_type,
-    prompt: FIELDS.prompt,
     tool: &["tool_name", "toolName"],
     call: &["tool_use_id", "toolUseId"],
     input: &["tool_input", "toolInput"],
     output: &["tool_response", "tool_output", "toolResult"],
     error: &["error", "error_message"],
-    ms: FIELDS.ms,
-    message: FIELDS.message,
+    ..FIELDS
 };
 
 fn borrowed(hook: &Hook) -> Result<Mapped, MapError> {
