@@ -28,6 +28,8 @@ pub struct Mapped {
     pub partial: bool,
     /// It came by a channel that never says that a session is over: a session known by that alone cannot be lost.
     pub endless: bool,
+    /// The end that it says holds wherever the session runs: another program says it than the one that worked.
+    pub anywhere: bool,
     /// In order.
     pub seen: Vec<Seen>,
 }
@@ -192,6 +194,9 @@ pub enum PromptBy {
     Person,
     /// The harness itself: a finished background task, a system notice. It opens a turn only when none is open.
     Harness,
+    /// No hook told of one, but what was seen happens in a turn only. Where none is open and none has ended since the last
+    /// prompt, one began unseen.
+    Unseen,
 }
 
 /// What a stop means.
@@ -199,6 +204,8 @@ pub enum PromptBy {
 pub enum StopKind {
     /// The turn is over. Said again for a turn that has ended (after a blocking stop hook, or by a second channel), it is dropped.
     Final,
+    /// The turn is over, and the harness says that this is the first stop of it: of one that began unseen, if need be.
+    First,
     /// Work goes on in the background; a later prompt by the harness continues the same turn.
     Pause,
     /// The call failed and is tried again: nothing ends.

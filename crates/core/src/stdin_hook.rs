@@ -186,6 +186,7 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         event: name.chars().take(64).collect(),
         partial: payload.partial,
         endless: false,
+        anywhere: false,
         seen,
     };
     if mapped.session.is_none() && mapped.cwd.is_none() {

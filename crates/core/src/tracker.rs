@@ -74,9 +74,7 @@ pub struct SessionState {
     gone_ms: Option<i64>,
     turn: Option<Turn>,
     ended_turns: VecDeque<String>,
-    /// A turn without an id has ended, and no prompt came since.
-    ended_unnamed: bool,
-    /// A turn has ended since the session began, and no prompt came since.
+    /// A turn has ended since the session began, and no prompt came since: what names no turn goes on with it.
     turn_ended: bool,
     tools: Vec<OpenTool>,
     closed_calls: VecDeque<String>,
@@ -195,7 +193,13 @@ impl SessionState {
 
     /// Takes what one hook call says.
     pub fn apply(&mut self, mapped: &Mapped, moment: &Moment<'_>) -> Vec<Draft> {
-        let mut steps = Steps { state: self, drafts: Vec::new(), at_ms: moment.at_ms, event: &mapped.event };
+        let mut steps = Steps {
+            state: self,
+            drafts: Vec::new(),
+            at_ms: moment.at_ms,
+            event: &mapped.event,
+            anywhere: mapped.anywhere,
+        };
         steps.learn(mapped, moment);
         for seen in &mapped.seen {
             steps.take(seen, moment);
@@ -216,7 +220,7 @@ impl SessionState {
             return Vec::new();
         }
         let gone = self.process.as_ref().is_some_and(|process| !alive(process));
-        let mut steps = Steps { state: self, drafts: Vec::new(), at_ms: now_ms, event: "" };
+        let mut steps = Steps { state: self, drafts: Vec::new(), at_ms: now_ms, event: "", anywhere: false };
         if gone {
             let since = *steps.state.gone_ms.get_or_insert(now_ms);
             if is_over(since, now_ms, LOST_GRACE_MS) {
@@ -354,6 +358,8 @@ struct Steps<'a> {
     drafts: Vec<Draft>,
     at_ms: i64,
     event: &'a str,
+    /// See [`Mapped::anywhere`].
+    anywhere: bool,
 }
 
 impl Steps<'_> {
@@ -453,6 +459,14 @@ impl Steps<'_> {
                 }
             }
             Seen::Stop { turn, kind: StopKind::Final } => self.stop(turn.as_deref(), TurnEnd::Stop, silent),
+            Seen::Stop { turn, kind: StopKind::First } => {
+                // What was taken for the rest of an ended turn was one of its own.
+                self.state.turn_ended = false;
+                if let Some(open) = &mut self.state.turn {
+                    open.told = false;
+                }
+                self.stop(turn.as_deref(), TurnEnd::Stop, silent);
+            }
             Seen::Failed { turn, error } => self.stop(turn.as_deref(), TurnEnd::Error(error.clone()), silent),
             Seen::Aborted { turn } => self.stop(turn.as_deref(), TurnEnd::Interrupt, silent),
             Seen::Working { turn } => self.working(turn.as_deref()),
@@ -533,7 +547,8 @@ impl Steps<'_> {
     /// Whether the program to watch is another than the one that speaks, and lives.
     fn is_elsewhere(&self, moment: &Moment<'_>) -> bool {
         let watched = self.state.process.as_ref();
-        moment.process.zip(watched).is_some_and(|(here, watched)| here != watched && (moment.alive)(watched))
+        let is_other = |(here, watched): (&Process, &Process)| here != watched && (moment.alive)(watched);
+        !self.anywhere && moment.process.zip(watched).is_some_and(is_other)
     }
 
     fn open(&mut self) {
@@ -548,6 +563,14 @@ impl Steps<'_> {
     }
 
     fn prompt(&mut self, turn: Option<&str>, chars: Option<u64>, by: PromptBy, silent: TurnEnd) {
+        if by == PromptBy::Unseen {
+            if self.state.turn.is_none() && !self.state.turn_ended {
+                self.state.turn = Some(Turn { ids: turn.map(str::to_owned).into_iter().collect(), ..Turn::default() });
+                self.state.beat_ms = self.at_ms;
+                self.derived(EventType::TurnStarted, json!({"turn_id": turn}));
+            }
+            return;
+        }
         let named = |open: &Turn| turn.is_some_and(|id| open.ids.iter().any(|known| known == id));
         match by {
             PromptBy::Person => {
@@ -558,7 +581,7 @@ impl Steps<'_> {
                 }
             }
             // It works again: it does not wait for a prompt.
-            PromptBy::Harness => self.clear_requests(|r| r.kind == AttentionKind::Idle, Cleared::Unknown),
+            _ => self.clear_requests(|r| r.kind == AttentionKind::Idle, Cleared::Unknown),
         }
         let ended = turn.is_some_and(|id| self.has_ended(id));
         match &mut self.state.turn {
@@ -583,7 +606,6 @@ impl Steps<'_> {
             started_ms: Some(self.at_ms),
             ..Turn::default()
         });
-        self.state.ended_unnamed = false;
         self.state.turn_ended = false;
         self.state.beat_ms = self.at_ms;
         let chars = chars.filter(|_| by == PromptBy::Person);
@@ -593,7 +615,7 @@ impl Steps<'_> {
     /// The main agent has stopped: whatever turn is open is over.
     fn stop(&mut self, turn: Option<&str>, end: TurnEnd, silent: TurnEnd) {
         let Some(open) = &self.state.turn else {
-            let again = turn.map_or(self.state.ended_unnamed, |id| self.has_ended(id));
+            let again = turn.map_or(self.state.turn_ended, |id| self.has_ended(id));
             if !again {
                 self.state.turn = Some(Turn { ids: turn.map(str::to_owned).into_iter().collect(), ..Turn::default() });
                 self.end_turn(end, true);
@@ -626,7 +648,6 @@ impl Steps<'_> {
                 remember(&mut self.state.ended_turns, id.clone(), REMEMBERED_TURNS);
             }
         }
-        self.state.ended_unnamed = turn.ids.is_empty();
         self.state.turn_ended = true;
         if turn.told {
             return;
@@ -684,7 +705,7 @@ impl Steps<'_> {
             // The turn began unseen, or goes on after a stop that somebody's hook blocked.
             self.state.turn = Some(Turn {
                 ids: call.turn.clone().into_iter().collect(),
-                told: call.turn.as_ref().map_or(self.state.ended_unnamed, |id| self.has_ended(id)),
+                told: call.turn.as_ref().map_or(self.state.turn_ended, |id| self.has_ended(id)),
                 ..Turn::default()
             });
             self.state.beat_ms = self.at_ms;
@@ -1071,6 +1092,48 @@ mod tests {
         bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() });
         assert!(bench.hook(stop("t1", StopKind::Final)).is_empty());
         assert!(!bench.state.needs_watching());
+    }
+
+    #[test]
+    fn turns_that_no_hook_announces_end_by_their_first_stops() {
+        let unseen = || Seen::Prompt { turn: None, chars: None, by: PromptBy::Unseen };
+        let stop = |kind| Seen::Stop { turn: None, kind };
+        let unnamed = || Seen::ToolStart(ToolCall { call: None, turn: None, ..call("a") });
+        let ended = [r#"turn.ended {"reason":"stop"}"#];
+
+        let mut bench = Bench::started();
+        assert_eq!(bench.hook(unseen()), [r#"turn.started {"derived":true}"#]);
+        assert!(bench.hook(unseen()).is_empty());
+        assert_eq!(bench.hook(stop(StopKind::First)), ended);
+        assert!(bench.hook(stop(StopKind::Final)).is_empty(), "the same turn again");
+        assert_eq!(bench.hook(stop(StopKind::First)), ended, "another");
+        // It may go on with that one: nothing is told before it is certain.
+        assert!(bench.hook(unseen()).is_empty());
+        bench.hook(unnamed());
+        assert_eq!(bench.hook(stop(StopKind::First))[1..], ended);
+        bench.hook(unnamed());
+        assert_eq!(bench.hook(stop(StopKind::Final)).len(), 1, "the call's end, not the turn's");
+
+        let mut bench = Bench::working();
+        assert!(bench.hook(unseen()).is_empty(), "its start was told");
+        assert_eq!(bench.hook(stop(StopKind::First)), [r#"turn.ended {"turn_id":"t1","reason":"stop","ms":2000}"#]);
+        assert!(bench.hook(unseen()).is_empty());
+        bench.hook(unnamed());
+        assert_eq!(bench.hook(stop(StopKind::Final)).len(), 1);
+        assert!(!bench.state.needs_watching());
+    }
+
+    #[test]
+    fn an_end_that_holds_anywhere_ends_the_session_of_a_program_that_lives() {
+        let mut bench = Bench::working();
+        let process = Process { pid: 8, ..bench.process.clone() };
+        let home = Path::new("/home/dev");
+        let moment = Moment { harness: &HARNESS, at_ms: 3_000, home, process: Some(&process), alive: &|_| true };
+        let mut end =
+            Mapped { event: "Native".to_owned(), seen: vec![Seen::SessionEnd { reason: EndReason::Exit }], ..Mapped::default() };
+        assert!(bench.state.apply(&end, &moment).is_empty(), "closed there only");
+        end.anywhere = true;
+        assert_eq!(lines(bench.state.apply(&end, &moment)), [ENDED_T1, r#"session.ended {"reason":"exit"}"#]);
     }
 
     #[test]
