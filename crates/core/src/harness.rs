@@ -17,8 +17,7 @@ pub struct Harness {
     pub options: &'static [InstallOption],
     /// What its session files tell.
     pub tells: Tells,
-    /// What kind of thing each of its tools does; the first row that fits. A name that ends in `*` stands for all names that
-    /// begin so.
+    /// What kind of thing each of its tools does; the first row that fits. A `*` in a name stands for any text.
     pub tools: &'static [(&'static str, ToolKind)],
     /// Whether a hook says that a session is over. Only then may a missing end be called `lost`.
     pub has_session_end: bool,
@@ -70,11 +69,14 @@ impl Harness {
     /// What kind of thing a tool does; [`ToolKind::Other`] where no row of [`Self::tools`] fits.
     #[must_use]
     pub fn tool_kind(&self, tool: &str) -> ToolKind {
-        let fits = |pattern: &str| match pattern.strip_suffix('*') {
-            Some(beginning) => tool.starts_with(beginning),
-            None => tool == pattern,
-        };
-        self.tools.iter().find(|(pattern, _)| fits(pattern)).map_or(ToolKind::Other, |(_, kind)| *kind)
+        self.tools.iter().find(|(pattern, _)| fits(pattern, tool)).map_or(ToolKind::Other, |(_, kind)| *kind)
+    }
+
+    /// Whether a plugin of ours hands its events on, a line each, to one process that stays as long as the agent
+    /// (`hook --stream`): then the harness has an event for the end of that stream.
+    #[must_use]
+    pub fn streams(&self) -> bool {
+        self.events.iter().any(|event| event.means == Means::StreamEnd)
     }
 
     /// The events that a version registers; `None` (unknown version) is taken as the oldest supported one.
@@ -87,6 +89,13 @@ impl Harness {
             Wired::Never(_) => false,
         })
     }
+}
+
+/// Whether a name has the form of a pattern, in which `*` is any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((beginning, rest)) = pattern.split_once('*') else { return name == pattern };
+    let ends = |name: &str| (0..=name.len()).filter_map(|at| name.get(at..)).any(|end| fits(rest, end));
+    name.strip_prefix(beginning).is_some_and(ends)
 }
 
 /// What kind of thing a tool does: `tool_kind` of tool events.
@@ -149,6 +158,8 @@ pub enum Mark {
     Key(&'static str),
     /// A variable in the hook's environment.
     Env(&'static str),
+    /// A variable and a top-level key: agents that a hook starts inherit the variable, but not both.
+    EnvAndKey(&'static str, &'static str),
 }
 
 /// A program that runs the hooks of another harness's config.
@@ -182,6 +193,10 @@ pub struct NativeEvent {
     pub wired: Wired,
 }
 
+/// The event that `hook --stream` itself adds when the stream has ended. It says nothing of any session: it makes the worker
+/// look which processes are gone.
+pub const STREAM_END: &str = "stream.end";
+
 /// Whether `install` registers an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wired {
@@ -208,6 +223,8 @@ pub enum Means {
     StopFailure,
     /// The turn was interrupted.
     Interrupt,
+    /// A call of the model failed; it may be tried again.
+    CallFailure,
     /// A tool call begins.
     ToolStart,
     /// A tool call worked.
@@ -234,6 +251,8 @@ pub enum Means {
     FileChanged,
     /// The turn ended, said by a second channel.
     TurnNotice,
+    /// The agent's process is gone, or has put away the plugin: [`STREAM_END`].
+    StreamEnd,
     /// Nothing of ours.
     Ignored,
 }
@@ -256,4 +275,35 @@ pub enum SilentEnd {
     Error,
     /// Neither fires a hook: where a call is open or a request waits it was an interrupt, else an error.
     InterruptInCall,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_row_that_fits_says_what_a_tool_is() {
+        let harness = Harness {
+            tools: &[
+                ("sh", ToolKind::Shell),
+                ("web_*", ToolKind::Web),
+                ("*-*", ToolKind::Mcp),
+                ("*_file", ToolKind::Read),
+            ],
+            ..Harness::BLANK
+        };
+        for (tool, kind) in [
+            ("sh", ToolKind::Shell),
+            ("shell", ToolKind::Other),
+            ("web_", ToolKind::Web),
+            ("web_a-b", ToolKind::Web),
+            ("lab-shout", ToolKind::Mcp),
+            ("é-é", ToolKind::Mcp),
+            ("read_file", ToolKind::Read),
+            ("read_files", ToolKind::Other),
+            ("", ToolKind::Other),
+        ] {
+            assert_eq!(harness.tool_kind(tool), kind, "{tool}");
+        }
+    }
 }

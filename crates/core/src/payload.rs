@@ -349,6 +349,7 @@ pub fn caller<'a>(
         marks.iter().any(|mark| match mark {
             Mark::Key(key) => has_key(key),
             Mark::Env(name) => has_env(name),
+            Mark::EnvAndKey(name, key) => has_env(name) && has_key(key),
         })
     };
     let own = harnesses.iter().find(|h| h.name == named);
@@ -378,6 +379,16 @@ mod tests {
     fn members(bytes: &[u8]) -> (Value, bool) {
         let payload = parse(bytes).expect("readable");
         (Value::Object(payload.members), payload.partial)
+    }
+
+    #[test]
+    fn a_variable_that_is_inherited_proves_nothing_without_its_key() {
+        static INNER: Harness =
+            Harness { name: "inner", marks: &[Mark::EnvAndKey("OUTER_HOOKS", "stamp")], ..Harness::BLANK };
+        let who = |key: &str, env: &str| caller(&[&INNER], "named", |k| k == key, |e| e == env).to_owned();
+        assert_eq!(who("stamp", "OUTER_HOOKS"), "inner");
+        assert_eq!(who("stamp", "PATH"), "named");
+        assert_eq!(who("cwd", "OUTER_HOOKS"), "named");
     }
 
     #[test]

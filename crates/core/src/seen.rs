@@ -82,6 +82,17 @@ pub enum Seen {
         /// What the harness says of it.
         error: Option<String>,
     },
+    /// A call of the model failed; it may be tried again. A turn that then ends without a word ended with this error.
+    CallFailed {
+        /// What the harness says of it; may be empty.
+        error: String,
+    },
+    /// A run is over: with it the turn that is open, or, where none is, the session. Some versions of a harness say so after
+    /// every prompt, others once.
+    RunEnd {
+        /// Why, where it is the session's end.
+        reason: EndReason,
+    },
     /// The turn was interrupted.
     Aborted {
         /// The turn.

@@ -128,6 +128,9 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
             None => vec![Seen::Failed { turn, error: error() }],
         },
         Means::Interrupt => vec![Seen::Aborted { turn }],
+        // A subagent's is not the turn's.
+        Means::CallFailure if agent.is_some() => vec![Seen::Activity],
+        Means::CallFailure => vec![Seen::CallFailed { error: error().unwrap_or_default() }],
         Means::ToolStart => vec![Seen::ToolStart(call())],
         Means::ToolEnd | Means::ToolFailure => vec![Seen::ToolEnd {
             call: call(),
@@ -172,7 +175,7 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         }
         Means::Notification => vec![Seen::Activity],
         // Nothing of ours: the worker drops a call without anything seen.
-        Means::Ignored => Vec::new(),
+        Means::Ignored | Means::StreamEnd => Vec::new(),
     };
 
     let mapped = Mapped {
@@ -199,7 +202,7 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
 #[must_use]
 pub fn start_source(source: Option<&str>) -> StartSource {
     match source {
-        Some("startup") => StartSource::Startup,
+        Some("startup" | "new") => StartSource::Startup,
         Some("resume") => StartSource::Resume,
         Some("clear") => StartSource::Clear,
         Some("fork") => StartSource::Fork,
@@ -213,7 +216,7 @@ pub fn end_reason(reason: Option<&str>) -> EndReason {
     match reason {
         Some("clear") => EndReason::Clear,
         Some("logout") => EndReason::Logout,
-        Some("exit" | "prompt_input_exit") => EndReason::Exit,
+        Some("exit" | "prompt_input_exit" | "user_exit") => EndReason::Exit,
         _ => EndReason::Other,
     }
 }

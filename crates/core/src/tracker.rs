@@ -106,6 +106,8 @@ struct Turn {
     paused_ms: Option<i64>,
     /// Its end is told already: a blocking stop hook made it go on.
     told: bool,
+    /// The last call of the model failed, with this error (without secrets), and nothing came of another since.
+    failed: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -444,8 +446,9 @@ impl Steps<'_> {
                 }
             }
             // It goes on in another program: a daemon may say a minute later that a session is closed there.
-            Seen::SessionEnd { .. } if self.is_elsewhere(moment) => {}
-            Seen::SessionEnd { reason } => {
+            Seen::SessionEnd { .. } | Seen::RunEnd { .. } if self.is_elsewhere(moment) => {}
+            Seen::RunEnd { .. } if self.state.turn.is_some() => self.end_turn(TurnEnd::Stop, true),
+            Seen::SessionEnd { reason } | Seen::RunEnd { reason } => {
                 self.end_turn(silent, false);
                 self.clear_requests(|_| true, Cleared::Cancelled);
                 self.said(EventType::SessionEnded, json!({"reason": reason}));
@@ -467,7 +470,15 @@ impl Steps<'_> {
                 }
                 self.stop(turn.as_deref(), TurnEnd::Stop, silent);
             }
-            Seen::Failed { turn, error } => self.stop(turn.as_deref(), TurnEnd::Error(error.clone()), silent),
+            Seen::Failed { turn, error } => {
+                let error = error.clone().or_else(|| self.failure());
+                self.stop(turn.as_deref(), TurnEnd::Error(error), silent);
+            }
+            Seen::CallFailed { error } => {
+                if let Some(turn) = &mut self.state.turn {
+                    turn.failed = Some(redact_text(error).into_owned());
+                }
+            }
             Seen::Aborted { turn } => self.stop(turn.as_deref(), TurnEnd::Interrupt, silent),
             Seen::Working { turn } => self.working(turn.as_deref()),
             Seen::WorkEnds { .. } if self.is_elsewhere(moment) => {}
@@ -536,12 +547,20 @@ impl Steps<'_> {
 
     /// How a turn ends now that no hook said how.
     fn silent_end(&self, harness: &Harness) -> TurnEnd {
+        if self.state.turn.as_ref().is_some_and(|turn| turn.failed.is_some()) {
+            return TurnEnd::Error(self.failure());
+        }
         let in_call = !self.state.tools.is_empty() || !self.state.requests.is_empty();
         match harness.quirks.silent_end {
             SilentEnd::Interrupt => TurnEnd::Interrupt,
             SilentEnd::InterruptInCall if in_call => TurnEnd::Interrupt,
             SilentEnd::Error | SilentEnd::InterruptInCall => TurnEnd::Error(None),
         }
+    }
+
+    /// What the harness said of the call that failed last.
+    fn failure(&self) -> Option<String> {
+        self.state.turn.as_ref()?.failed.clone().filter(|error| !error.is_empty())
     }
 
     /// Whether the program to watch is another than the one that speaks, and lives.
@@ -585,8 +604,8 @@ impl Steps<'_> {
         }
         let ended = turn.is_some_and(|id| self.has_ended(id));
         match &mut self.state.turn {
-            // It steers the running turn, or the harness goes on with it.
-            Some(open) if named(open) || by == PromptBy::Harness => {
+            // It steers the running turn, or the harness goes on with it: but not with one that had failed.
+            Some(open) if named(open) || by == PromptBy::Harness && open.failed.is_none() => {
                 open.paused_ms = None;
                 if let Some(id) = turn.filter(|_| !named(open)) {
                     if open.ids.len() == REMEMBERED_TURNS {
@@ -700,6 +719,11 @@ impl Steps<'_> {
         }
         if call.agent.is_none() {
             self.clear_requests(|request| request.kind == AttentionKind::Idle, Cleared::Unknown);
+        }
+        if call.agent.is_none()
+            && let Some(turn) = &mut self.state.turn
+        {
+            turn.failed = None;
         }
         if call.agent.is_none() && self.state.turn.is_none() {
             // The turn began unseen, or goes on after a stop that somebody's hook blocked.
@@ -831,12 +855,20 @@ impl Steps<'_> {
         if self.state.requests.iter().any(repeated) {
             return;
         }
-        let request = Request {
+        let mut request = Request {
             id: id.clone(),
             kind: need.kind,
             tool: need.tool.clone(),
             input: need.input.as_ref().map(|input| digest(Some(input))),
         };
+        // A notice names no call: it is about the newest that is open.
+        if need.tool.is_none()
+            && matches!(need.kind, AttentionKind::Permission | AttentionKind::Question | AttentionKind::Elicitation)
+            && let Some(about) = self.state.tools.last()
+        {
+            request.tool = Some(about.tool.clone());
+            request.input = Some(about.input.clone());
+        }
         if self.state.requests.len() == MAX_OPEN {
             let oldest = self.state.requests.first().cloned();
             self.clear_requests(|request| Some(request) == oldest.as_ref(), Cleared::Unknown);
@@ -857,8 +889,10 @@ impl Steps<'_> {
         };
         let requests = &self.state.requests;
         // A harness may write the request's input in another way than the call's.
+        let of_others: Vec<_> = self.state.tools.iter().map(|tool| Some(tool.input.clone())).collect();
+        let alike = |request: &Request| of_tool(request) && !of_others.contains(&request.input);
         let only = !requests.iter().any(exact) && requests.iter().filter(|r| of_tool(r)).count() == 1;
-        self.clear_requests(|request| exact(request) || only && of_tool(request), Cleared::Answered);
+        self.clear_requests(|request| exact(request) || only && alike(request), Cleared::Answered);
     }
 
     fn clear_requests(&mut self, which: impl Fn(&Request) -> bool, how: Cleared) {
@@ -1411,6 +1445,53 @@ mod tests {
             [format!(r#"attention.needed {{"attention_id":"notif-{}","kind":"permission","message":"?"}}"#, bench.now)],
             "without a request before it, it is one"
         );
+    }
+
+    #[test]
+    fn a_notice_that_names_no_call_is_about_the_newest() {
+        let mut bench = Bench::working();
+        bench.hook(Seen::ToolStart(call("c1")));
+        bench.hook(Seen::ToolStart(call("c2")));
+        bench.hook(Seen::NeedsYou(Need { tool: None, input: None, ..permission(json!({})) }));
+        assert_eq!(bench.hook(Seen::ToolEnd { call: call("c1"), result: ok() }).len(), 1, "it is not about that one");
+        let lines = bench.hook(Seen::ToolEnd { call: call("c2"), result: ok() });
+        assert!(lines[0].contains(r#""how":"answered""#), "{lines:?}");
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn a_turn_that_ends_without_a_word_after_a_failed_call_ended_with_its_error() {
+        let failed = |error: &str| Seen::CallFailed { error: error.to_owned() };
+        let error = ENDED_T1.replace(r#""interrupt""#, r#""error","error":"no quota""#);
+        let mut bench = Bench::working();
+        assert!(bench.hook(failed("busy")).is_empty() && bench.hook(failed("no quota")).is_empty());
+        assert_eq!(bench.hook(prompt("t2"))[0], error);
+        let mut bench = Bench::working();
+        bench.hook(failed("no quota"));
+        assert_eq!(bench.hook(by_harness("n1"))[0], error, "the harness goes on with no turn that failed");
+        let mut bench = Bench::working();
+        bench.hook(failed("no quota"));
+        bench.hook(Seen::ToolStart(call("c1")));
+        assert_eq!(bench.hook(prompt("t2"))[1], ENDED_T1, "it was tried again, and the agent worked on");
+        let mut bench = Bench::working();
+        bench.hook(failed("no quota"));
+        assert_eq!(
+            bench.hook(Seen::Failed { turn: None, error: None }),
+            [r#"turn.ended {"turn_id":"t1","reason":"error","ms":2000,"error":"no quota"}"#]
+        );
+        assert!(bench.hook(failed("late")).is_empty());
+        assert_eq!(bench.hook(Seen::SessionEnd { reason: EndReason::Exit }).len(), 1);
+    }
+
+    #[test]
+    fn the_end_of_a_run_ends_the_turn_else_the_session() {
+        let run_end = || Seen::RunEnd { reason: EndReason::Other };
+        let mut bench = Bench::working();
+        assert_eq!(bench.hook(run_end()), [r#"turn.ended {"turn_id":"t1","reason":"stop","ms":1000}"#]);
+        assert_eq!(bench.hook(prompt("t2")).len(), 1, "the session goes on");
+        bench.hook(stop("t2", StopKind::Final));
+        assert_eq!(bench.hook(run_end()), [r#"session.ended {"reason":"other"}"#]);
+        assert!(bench.hook(run_end()).is_empty());
     }
 
     #[test]

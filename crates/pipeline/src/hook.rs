@@ -148,7 +148,7 @@ fn environment(harnesses: &[&'static Harness], names: [&str; 2]) -> std::collect
     let own = harnesses.iter().filter(|h| names.contains(&h.name)).flat_map(|h| h.env.iter().copied());
     let marks = |marks: &'static [Mark]| {
         marks.iter().filter_map(|mark| match mark {
-            Mark::Env(name) => Some(*name),
+            Mark::Env(name) | Mark::EnvAndKey(name, _) => Some(*name),
             Mark::Key(_) => None,
         })
     };
