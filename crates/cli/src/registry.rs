@@ -9,6 +9,8 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_claude_code::HARNESS,
     #[cfg(feature = "codex")]
     &sessionpipe_adapter_codex::HARNESS,
+    #[cfg(feature = "antigravity")]
+    &sessionpipe_adapter_antigravity::HARNESS,
 ];
 
 /// The adapter of each harness, in the same order.
@@ -19,5 +21,7 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_claude_code::ADAPTER,
         #[cfg(feature = "codex")]
         &sessionpipe_adapter_codex::ADAPTER,
+        #[cfg(feature = "antigravity")]
+        &sessionpipe_adapter_antigravity::ADAPTER,
     ]
 }

@@ -84,10 +84,7 @@ fn spec_fault(name: &str, spec: &Value) -> Option<String> {
 fn hooks(path: &Path, names: &Map<String, Value>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, spec) in names.iter().filter(|(_, spec)| has_ours(spec)) {
-        if spec.get("enabled") == Some(&Value::Bool(false)) {
-            let text = format!("`{name}.enabled` is false: Antigravity runs none of the hooks below it");
-            findings.push(finding(Level::Problem, path, text, "set it to true, or remove it"));
-        }
+        findings.extend(off(path, name, spec));
         let elsewhere = name != NAME;
         if elsewhere {
             let text = format!("hooks of sessionpipe stand below `{name}`; they belong below `{NAME}`");
@@ -113,6 +110,19 @@ fn hooks(path: &Path, names: &Map<String, Value>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The person's switch for all that stands below a name.
+fn off(path: &Path, name: &str, spec: &Value) -> Option<Finding> {
+    let text = || format!("`{name}.enabled` is false: Antigravity runs none of the hooks below it");
+    let is_off = spec.get("enabled") == Some(&Value::Bool(false));
+    is_off.then(|| finding(Level::Problem, path, text(), "set it to true, or remove it"))
+}
+
+/// The same for our name, before there is anything of ours below it.
+pub(super) fn switched_off(host: &Host) -> Option<Finding> {
+    let path = hooks_file(host);
+    off(&path, NAME, value(&path)?.get(NAME)?)
 }
 
 /// Hooks of ours in the folder's own file. Below the same name the person's file wins.

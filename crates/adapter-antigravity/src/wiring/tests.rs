@@ -144,11 +144,21 @@ fn a_hook_in_the_wrong_shape_is_dropped_without_a_word() {
 
 #[test]
 fn a_name_that_is_switched_off_is_silent() {
+    let home = TempDir::new().expect("a folder");
+    let host = host(home.path());
+    let notices = || wiring(&host).into_iter().filter(|wiring| matches!(wiring, Wiring::Notice { .. })).count();
+    write(&hooks_file(&host), r#"{"sessionpipe":{},"other":{"enabled":false}}"#);
+    assert_eq!(notices(), 1, "only the restart");
     let document = json!({"sessionpipe": {"enabled": false, "Stop": [{"command": command("Stop")}]}});
+    write(&hooks_file(&host), &document.to_string());
     assert_eq!(
-        texts(&found_in(&document.to_string())),
+        texts(&check(&host)),
         [(Level::Problem, "`sessionpipe.enabled` is false: Antigravity runs none of the hooks below it")]
     );
+    let Some(Wiring::Notice { text, .. }) = wiring(&host).pop() else { panic!("no notice") };
+    let expected = "~/.gemini/config/hooks.json: `sessionpipe.enabled` is false: Antigravity runs none of the hooks below it. \
+                    This is left as it is: set it to true, or remove it.";
+    assert_eq!(text, expected);
 }
 
 #[test]
