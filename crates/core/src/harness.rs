@@ -225,6 +225,8 @@ pub enum Means {
     Interrupt,
     /// A call of the model failed; it may be tried again.
     CallFailure,
+    /// The agent works on its turn.
+    Working,
     /// A tool call begins.
     ToolStart,
     /// A tool call worked.

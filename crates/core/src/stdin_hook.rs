@@ -131,6 +131,7 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         // A subagent's is not the turn's.
         Means::CallFailure if agent.is_some() => vec![Seen::Activity],
         Means::CallFailure => vec![Seen::CallFailed { error: error().unwrap_or_default() }],
+        Means::Working => vec![Seen::Working { turn }],
         Means::ToolStart => vec![Seen::ToolStart(call())],
         Means::ToolEnd | Means::ToolFailure => vec![Seen::ToolEnd {
             call: call(),
