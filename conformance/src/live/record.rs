@@ -85,7 +85,7 @@ fn input(call: &Call, plan: &Plan) -> Input {
         argv.push(payload.to_string());
         Value::Null
     };
-    Input { argv, env: env.collect(), cwd: header.cwd.clone(), stdin, files: BTreeMap::new() }
+    Input { argv, env: env.collect(), cwd: header.cwd.clone(), stdin, stdout: None, files: BTreeMap::new() }
 }
 
 /// What a fixture compares of an event.
