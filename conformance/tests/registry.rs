@@ -92,7 +92,8 @@ fn every_adapter_has_an_install_case_and_its_way_back() {
             let before = files(home.path());
             assert_eq!(before, files(&case.join("in")));
 
-            let plan = plan_install(&host, &[HarnessInput { adapter, found: found.clone(), wishes: Wishes::default() }]).expect("a plan");
+            let wishes = Wishes { options: wished(&case, adapter), ..Wishes::default() };
+            let plan = plan_install(&host, &[HarnessInput { adapter, found: found.clone(), wishes }]).expect("a plan");
             assert!(apply(&host, &plan).expect("applied").is_complete());
             let mut after = files(home.path());
             after.retain(|path, _| !path.starts_with(".local"));
@@ -109,6 +110,13 @@ fn every_adapter_has_an_install_case_and_its_way_back() {
             assert_eq!(files(home.path()), expected, "{}: uninstall does not lead back", case.display());
         }
     });
+}
+
+/// The options that a case asks for, a name per line. What was wired stays wired without them.
+fn wished(case: &Path, adapter: &dyn Adapter) -> Vec<&'static str> {
+    let named = fs::read_to_string(case.join("options")).unwrap_or_default();
+    let options = adapter.harness().options.iter().map(|option| option.name);
+    options.filter(|option| named.lines().any(|line| line == *option)).collect()
 }
 
 /// What a source file says before its tests.

@@ -84,9 +84,10 @@ fn agents(home: &Path) -> Vec<PathBuf> {
     agents
 }
 
-/// Not one whose `hooks` are a list, as in a hook file: only the new engine reads that, and has the hook file.
+/// Only one that kiro-cli 2.x loads. It reads strict JSON; a list of `hooks`, as a hook file has it, is for the new engine,
+/// which runs the hook file.
 fn takes_entries(agent: &Path) -> bool {
-    !read(agent).is_some_and(|document| document.get("hooks").is_some_and(Value::is_array))
+    read(agent).is_some_and(|agent| agent.is_object() && !agent.get("hooks").is_some_and(Value::is_array))
 }
 
 /// A file's value, where it can be read.

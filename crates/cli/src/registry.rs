@@ -9,6 +9,8 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_claude_code::HARNESS,
     #[cfg(feature = "codex")]
     &sessionpipe_adapter_codex::HARNESS,
+    #[cfg(feature = "kiro")]
+    &sessionpipe_adapter_kiro::HARNESS,
     #[cfg(feature = "antigravity")]
     &sessionpipe_adapter_antigravity::HARNESS,
 ];
@@ -21,6 +23,8 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_claude_code::ADAPTER,
         #[cfg(feature = "codex")]
         &sessionpipe_adapter_codex::ADAPTER,
+        #[cfg(feature = "kiro")]
+        &sessionpipe_adapter_kiro::ADAPTER,
         #[cfg(feature = "antigravity")]
         &sessionpipe_adapter_antigravity::ADAPTER,
     ]
