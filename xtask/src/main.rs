@@ -23,7 +23,7 @@ enum Task {
     Features,
     /// Build what is given to people: `sessionpipe`, and a small `sessionpipe-hook` (static on Linux)
     Dist,
-    /// Write again what is generated from the code: docs/schema and docs/cli.md
+    /// Write again what is generated from the code: docs/schema, docs/cli.md and docs/harnesses.md
     Schema,
     /// Run every benchmark
     Bench {
@@ -80,8 +80,13 @@ fn dist() -> anyhow::Result<()> {
 }
 
 fn schema() -> anyhow::Result<()> {
-    let mut tests = command(&["test", "--quiet", "--package", "sessionpipe", "--test", "cli", "generated"]);
-    run(tests.env("SESSIONPIPE_BLESS", "1"))
+    for (package, test, filter) in
+        [("sessionpipe", "cli", "generated"), ("sessionpipe-conformance", "matrix", "the_matrix")]
+    {
+        let mut tests = command(&["test", "--quiet", "--package", package, "--test", test, filter]);
+        run(tests.env("SESSIONPIPE_BLESS", "1"))?;
+    }
+    Ok(())
 }
 
 fn bench(name: &str) -> anyhow::Result<()> {
