@@ -526,6 +526,13 @@ fn pieces() -> impl Strategy<Value = String> {
     .prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn what_was_replaced_is_no_type_of_what_follows() {
+    let once = redact_text("secret=a00AAaAA = \"é\"value\":").into_owned();
+    assert_eq!(once, "secret=[redacted] = \"é\"value\":");
+    assert_eq!(redact_text(&once), once.as_str());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 

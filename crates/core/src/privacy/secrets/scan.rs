@@ -336,8 +336,11 @@ impl<'t> Scan<'t> {
         if let Some(value) = self.bare(at, false, |value| values::is_secret_bare(kind, value, shell)) {
             return Some(value);
         }
-        // A type, and the value behind it.
+        // A type, and the value behind it. (What was replaced is no type.)
         let line = self.rest(at);
+        if line.starts_with(REDACTED) {
+            return None;
+        }
         let line = line.as_bytes();
         let line = line.get(..line.len().min(MAX_ANNOTATION)).unwrap_or(line);
         let equals = line.iter().take_while(|b| !b"\n;{}\"\\".contains(b)).position(|b| *b == b'=')?;
