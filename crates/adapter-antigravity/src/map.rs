@@ -4,7 +4,8 @@
 //! - **The folder is the first workspace**, which may be written as a URI. Hooks run in the folder of `hooks.json`: where there
 //!   is no workspace (`agy -p`), no folder is known.
 //! - **There is no prompt event.** The model is called many times in a turn; `invocationNum` counts from 0 within it.
-//! - **Tools have no call id.** `stepIdx` is the step of the model's answer, which may call several tools.
+//! - **Tools have no call id.** Whether two calls of one answer of the model share their `stepIdx` is not known: it is not
+//!   taken for one.
 //! - **Stop says how it came to that**: `terminationReason`, `error`, and whether background work goes on (`fullyIdle`).
 
 use percent_encoding::percent_decode_str;
@@ -48,7 +49,8 @@ fn workspace(payload: &Payload) -> Option<String> {
 
 /// A path that may be written as a URI.
 fn local_path(text: &str) -> String {
-    match text.strip_prefix("file://") {
+    // A host may stand before the path.
+    match text.strip_prefix("file://").and_then(|uri| uri.get(uri.find('/')?..)) {
         Some(path) => percent_decode_str(path).decode_utf8_lossy().into_owned(),
         None => text.to_owned(),
     }
@@ -59,7 +61,7 @@ fn refine(seen: Seen, payload: &Payload) -> Vec<Seen> {
         Seen::Prompt { .. } => {
             let begins = payload.members.get("invocationNum").and_then(Value::as_u64) == Some(0);
             let prompt = Seen::Prompt { turn: None, chars: None, by: PromptBy::Person };
-            vec![if begins { prompt } else { Seen::Activity }]
+            vec![if begins { prompt } else { Seen::Working { turn: None } }]
         }
         Seen::ToolStart(call) => vec![Seen::ToolStart(with_tool(call, payload))],
         Seen::ToolEnd { call, mut result } => {

@@ -51,8 +51,8 @@ fn a_session_begins() {
 fn the_first_call_of_the_model_opens_the_turn() {
     let prompt = Seen::Prompt { turn: None, chars: None, by: PromptBy::Person };
     assert_eq!(seen("PreInvocation", r#","initialNumSteps":4,"invocationNum":0"#), [prompt]);
-    assert_eq!(seen("PreInvocation", r#","initialNumSteps":4,"invocationNum":1"#), [Seen::Activity]);
-    assert_eq!(seen("PreInvocation", ""), [Seen::Activity], "a broken one opens nothing");
+    assert_eq!(seen("PreInvocation", r#","initialNumSteps":4,"invocationNum":1"#), [Seen::Working { turn: None }]);
+    assert_eq!(seen("PreInvocation", ""), [Seen::Working { turn: None }], "a broken one begins nothing");
     assert_eq!(seen("PostInvocation", r#","initialNumSteps":4,"invocationNum":0"#), []);
 }
 
@@ -64,6 +64,7 @@ fn the_folder_is_the_first_workspace() {
     };
     assert_eq!(cwd(r#"["/a b/%20","/c"]"#).as_deref(), Some("/a b/%20"), "a path is as it is");
     assert_eq!(cwd(r#"["file:///home/dev/my%20proj"]"#).as_deref(), Some("/home/dev/my proj"));
+    assert_eq!(cwd(r#"["file://localhost/home/dev"]"#).as_deref(), Some("/home/dev"));
     assert_eq!(cwd(r#"["file:///home/dev/caf%C3%A9"]"#).as_deref(), Some("/home/dev/café"));
     for none in ["[]", "null", "[7]", r#"[""]"#] {
         assert_eq!(cwd(none), None, "never the folder that hooks run in: {none}");
