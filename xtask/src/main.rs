@@ -25,6 +25,9 @@ enum Task {
     Dist,
     /// Write again what is generated from the code: docs/schema, docs/cli.md and docs/harnesses.md
     Schema,
+    /// Compare what one hook costs in a program with all harnesses and in one with a single harness: instructions (by
+    /// `valgrind`) and system calls (by `strace`)
+    HookCost,
     /// Run every benchmark
     Bench {
         /// Only benchmarks whose name contains this
@@ -35,9 +38,10 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Check => check(),
-        Task::Features => features(),
+        Task::Features => each_alone(),
         Task::Dist => dist(),
         Task::Schema => schema(),
+        Task::HookCost => hook_cost(),
         Task::Bench { name } => bench(name.as_deref().unwrap_or_default()),
     }
 }
@@ -48,28 +52,35 @@ fn check() -> anyhow::Result<()> {
     cargo(&["test", "--workspace"])
 }
 
-fn features() -> anyhow::Result<()> {
-    let metadata = metadata()?;
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let program =
-        packages.into_iter().find(|package| package["name"] == "sessionpipe").context("no package sessionpipe")?;
+/// One feature per harness, in the order of the names.
+fn features(metadata: &Value) -> anyhow::Result<Vec<String>> {
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let program = packages.find(|package| package["name"] == "sessionpipe").context("no package sessionpipe")?;
     let features = program["features"].as_object().into_iter().flat_map(|features| features.keys());
-    for feature in features.map(String::as_str).filter(|feature| *feature != "default").chain([""]) {
+    Ok(features.filter(|feature| *feature != "default").cloned().collect())
+}
+
+fn each_alone() -> anyhow::Result<()> {
+    let features = features(&metadata()?)?;
+    for feature in features.iter().map(String::as_str).chain([""]) {
         cargo(&["check", "--quiet", "--package", "sessionpipe", "--no-default-features", "--features", feature])?;
     }
     Ok(())
 }
 
+/// The programs that are given to people.
+const PACKAGE: [&str; 5] = ["--profile", "dist", "--package", "sessionpipe", "--bin"];
+
+/// Static, at a fixed address: it starts without the dynamic linker and relocates nothing. It needs neither name resolution nor other users' homes.
+const HOOK_FLAGS: &[&str] = if cfg!(target_os = "linux") {
+    &["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
+} else {
+    &[]
+};
+
 fn dist() -> anyhow::Result<()> {
-    let package = ["--profile", "dist", "--package", "sessionpipe", "--bin"];
-    cargo(&[&["build"], &package[..], &["sessionpipe"]].concat())?;
-    // Static, at a fixed address: it starts without the dynamic linker and relocates nothing. It needs neither name resolution nor other users' homes.
-    let flags: &[&str] = if cfg!(target_os = "linux") {
-        &["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
-    } else {
-        &[]
-    };
-    cargo(&[&["rustc"], &package[..], &["sessionpipe-hook"], flags].concat())?;
+    cargo(&[&["build"], &PACKAGE[..], &["sessionpipe"]].concat())?;
+    cargo(&[&["rustc"], &PACKAGE[..], &["sessionpipe-hook"], HOOK_FLAGS].concat())?;
     let folder = PathBuf::from(metadata()?["target_directory"].as_str().context("no target folder")?).join("dist");
     for program in ["sessionpipe", "sessionpipe-hook"] {
         let path = folder.join(program);
@@ -77,6 +88,82 @@ fn dist() -> anyhow::Result<()> {
         println!("{}  {} KB", path.display(), size / 1024);
     }
     Ok(())
+}
+
+/// How much more a hook may cost with all harnesses than with one, in percent of its instructions.
+const MOST_GROWTH: f64 = 5.0;
+
+fn hook_cost() -> anyhow::Result<()> {
+    let metadata = metadata()?;
+    let target = PathBuf::from(metadata["target_directory"].as_str().context("no target folder")?).join("hook-cost");
+    // Both as the harness that the program with all of them finds last: the longest way.
+    let all = features(&metadata)?;
+    let last = all.last().context("no harness")?.clone();
+    let mut costs = Vec::new();
+    for (name, features) in [("one", vec![last.clone()]), ("all", all)] {
+        let folder = target.join(name);
+        let features = features.join(",");
+        let only = ["--no-default-features", "--features", &features];
+        let mut build = command(&[&["rustc"], &PACKAGE[..], &["sessionpipe-hook"], &only, HOOK_FLAGS].concat());
+        run(build.env("CARGO_TARGET_DIR", &folder))?;
+        costs.push(Cost::of(&folder.join("dist/sessionpipe-hook"), &last)?);
+    }
+    let [one, all] = costs.as_slice() else { bail!("two programs were to be measured") };
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    let growth = (all.instructions as f64 / one.instructions as f64 - 1.0) * 100.0;
+    println!(
+        "instructions of one hook: {} with one harness, {} with all: {growth:+.2} %",
+        one.instructions, all.instructions
+    );
+    println!("system calls: {} with one harness, {} with all", one.calls.len(), all.calls.len());
+    if growth > MOST_GROWTH {
+        bail!("a hook costs {growth:.2} % more instructions with all harnesses; {MOST_GROWTH} % are allowed");
+    }
+    if one.calls != all.calls {
+        bail!("the system calls differ:\n{}\n{}", one.calls.join(" "), all.calls.join(" "));
+    }
+    Ok(())
+}
+
+/// What one hook costs.
+struct Cost {
+    instructions: u64,
+    /// Their names, in order.
+    calls: Vec<String>,
+}
+
+impl Cost {
+    /// Of a hook that finds its folders there and a worker that listens.
+    fn of(program: &Path, harness: &str) -> anyhow::Result<Self> {
+        let home = tempfile::tempdir()?;
+        let payload = home.path().join("payload.json");
+        std::fs::write(&payload, r#"{"session_id":"s","cwd":"/","hook_event_name":"Stop"}"#)?;
+        let hook = |tool: &str, options: &[&str]| -> anyhow::Result<String> {
+            let output = Command::new(tool)
+                .args(options)
+                .arg(program)
+                .args([harness, "Stop"])
+                .env_clear()
+                .env("HOME", home.path())
+                .env("PATH", "/usr/bin:/bin")
+                .env("SESSIONPIPE_HOME", home.path().join("state"))
+                .current_dir(home.path())
+                .stdin(std::fs::File::open(&payload)?)
+                .output()
+                .with_context(|| format!("{tool} cannot be started"))?;
+            Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        // The first one makes the folders.
+        hook("env", &[])?;
+        let told = hook("valgrind", &["--tool=callgrind", "--callgrind-out-file=/dev/null"])?;
+        let instructions = told
+            .lines()
+            .find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
+            .with_context(|| format!("valgrind counted nothing:\n{told}"))?;
+        let calls = hook("strace", &["-qq"])?;
+        let calls = calls.lines().filter_map(|line| Some(line.split_once('(')?.0.to_owned())).collect();
+        Ok(Self { instructions, calls })
+    }
 }
 
 fn schema() -> anyhow::Result<()> {
