@@ -149,6 +149,11 @@ pub enum Seen {
         /// Its type.
         agent_type: Option<String>,
     },
+    /// A subagent has done its work: nothing else is told of it.
+    SubagentRan {
+        /// Its id.
+        agent: String,
+    },
     /// A compaction begins; it may fail.
     CompactStart {
         /// What started it.

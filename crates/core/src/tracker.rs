@@ -528,6 +528,10 @@ impl Steps<'_> {
                     self.said(EventType::SubagentEnded, json!({"agent_id": agent, "agent_type": named(agent_type)}));
                 }
             }
+            Seen::SubagentRan { agent } => {
+                self.derived(EventType::SubagentStarted, json!({"agent_id": agent}));
+                self.said(EventType::SubagentEnded, json!({"agent_id": agent}));
+            }
             Seen::CompactStart { trigger } => self.state.compaction = Compaction::Pending(*trigger),
             Seen::Compacted { trigger } => {
                 let pending = match std::mem::replace(&mut self.state.compaction, Compaction::Told) {
@@ -1163,8 +1167,11 @@ mod tests {
         let process = Process { pid: 8, ..bench.process.clone() };
         let home = Path::new("/home/dev");
         let moment = Moment { harness: &HARNESS, at_ms: 3_000, home, process: Some(&process), alive: &|_| true };
-        let mut end =
-            Mapped { event: "Native".to_owned(), seen: vec![Seen::SessionEnd { reason: EndReason::Exit }], ..Mapped::default() };
+        let mut end = Mapped {
+            event: "Native".to_owned(),
+            seen: vec![Seen::SessionEnd { reason: EndReason::Exit }],
+            ..Mapped::default()
+        };
         assert!(bench.state.apply(&end, &moment).is_empty(), "closed there only");
         end.anywhere = true;
         assert_eq!(lines(bench.state.apply(&end, &moment)), [ENDED_T1, r#"session.ended {"reason":"exit"}"#]);
@@ -1579,6 +1586,15 @@ mod tests {
         );
         let inner_helper = Seen::SubagentEnd { agent: "x".to_owned(), agent_type: Some(String::new()) };
         assert!(bench.hook(inner_helper).is_empty());
+    }
+
+    #[test]
+    fn a_subagent_of_which_only_the_end_is_told_began_too() {
+        let mut bench = Bench::working();
+        assert_eq!(
+            bench.hook(Seen::SubagentRan { agent: "a1".to_owned() }),
+            [r#"subagent.started {"agent_id":"a1","derived":true}"#, r#"subagent.ended {"agent_id":"a1"}"#]
+        );
     }
 
     #[test]
