@@ -12,6 +12,7 @@
 //! | [`wiring`] | what an adapter wants to be true of config files (data, not edits) |
 //! | [`job`] | what the hook leaves in the spool |
 //! | [`payload`] | reading what a harness sent: complete, cut, doubled or broken |
+//! | [`plugin_line`] | the lines that our own plugins write, mapped by the same table |
 //! | [`stdin_hook`] | the table-driven mapper for Claude-shaped payloads |
 //! | [`seen`] | the closed vocabulary of what hooks and transcripts can say |
 //! | [`tracker`] | seen → events: starts, ends, durations and attention that no single hook says |
@@ -30,6 +31,7 @@ pub mod host;
 pub mod ids;
 pub mod job;
 pub mod payload;
+pub mod plugin_line;
 pub mod privacy;
 pub mod seen;
 pub mod stdin_hook;
