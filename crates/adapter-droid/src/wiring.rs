@@ -62,9 +62,13 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
         entries: events.into_iter().map(|event| entry(host, event)).collect(),
         jsonc: true,
     };
-    let mut wirings = vec![hooks(&files.settings.path, &["hooks"], settings)];
-    // Without a file there is nothing of ours in it.
-    if files.bare.exists {
+    // Where there is no file, there is nothing of ours that would have to go.
+    let wanted = |source: &Source, events: &[&NativeEvent]| source.exists || !events.is_empty();
+    let mut wirings = Vec::new();
+    if wanted(&files.settings, &settings) {
+        wirings.push(hooks(&files.settings.path, &["hooks"], settings));
+    }
+    if wanted(&files.bare, &bare) {
         wirings.push(hooks(&files.bare.path, &[], bare));
     }
     if files.unread.exists {

@@ -20,10 +20,15 @@ fn seen(event: &str, members: Value) -> Vec<Seen> {
 }
 
 fn mapped(event: &str, members: Value) -> Mapped {
-    let mut payload =
-        json!({"session_id": SESSION, "cwd": "/home/dev/proj", "permission_mode": "off", "hook_event_name": event});
-    payload.as_object_mut().expect("an object").extend(members.as_object().expect("an object").clone());
-    map(&hook(event, parse(payload.to_string().as_bytes()).expect("a payload"))).expect("mapped")
+    let (Value::Object(mut payload), Value::Object(members)) = (
+        json!({"session_id": SESSION, "cwd": "/home/dev/proj", "permission_mode": "off", "hook_event_name": event}),
+        members,
+    ) else {
+        panic!("no object")
+    };
+    payload.extend(members);
+    let payload = Value::Object(payload).to_string();
+    map(&hook(event, parse(payload.as_bytes()).expect("a payload"))).expect("mapped")
 }
 
 fn allowed() -> Seen {
