@@ -11,6 +11,8 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_codex::HARNESS,
     #[cfg(feature = "gemini-cli")]
     &sessionpipe_adapter_gemini_cli::HARNESS,
+    #[cfg(feature = "droid")]
+    &sessionpipe_adapter_droid::HARNESS,
     #[cfg(feature = "kiro")]
     &sessionpipe_adapter_kiro::HARNESS,
     #[cfg(feature = "antigravity")]
@@ -27,6 +29,8 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_codex::ADAPTER,
         #[cfg(feature = "gemini-cli")]
         &sessionpipe_adapter_gemini_cli::ADAPTER,
+        #[cfg(feature = "droid")]
+        &sessionpipe_adapter_droid::ADAPTER,
         #[cfg(feature = "kiro")]
         &sessionpipe_adapter_kiro::ADAPTER,
         #[cfg(feature = "antigravity")]
