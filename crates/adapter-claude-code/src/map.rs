@@ -151,7 +151,7 @@ const BORROWED: Fields = Fields {
     event: &["hook_event_name", "hookEventName"],
     cwd: &["cwd", "workspaceRoot"],
     transcript: &["transcript_path", "transcriptPath"],
-    turn: &["prompt_id", "promptId"],
+    turn: &["prompt_id", "promptId", "generation_id"],
     tool: &["tool_name", "toolName"],
     call: &["tool_use_id", "toolUseId"],
     input: &["tool_input", "toolInput"],

@@ -387,6 +387,7 @@ fn a_borrowers_call_keeps_its_own_name_for_the_event() {
         mapped.seen,
         [Seen::ToolStart(ToolCall {
             tool: "Shell".into(),
+            turn: Some("g-1".into()),
             input: Some(json!({"command": "ls"})),
             ..ToolCall::default()
         })]
