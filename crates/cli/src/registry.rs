@@ -9,6 +9,8 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_claude_code::HARNESS,
     #[cfg(feature = "codex")]
     &sessionpipe_adapter_codex::HARNESS,
+    #[cfg(feature = "cursor")]
+    &sessionpipe_adapter_cursor::HARNESS,
     #[cfg(feature = "gemini-cli")]
     &sessionpipe_adapter_gemini_cli::HARNESS,
     #[cfg(feature = "droid")]
@@ -27,6 +29,8 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_claude_code::ADAPTER,
         #[cfg(feature = "codex")]
         &sessionpipe_adapter_codex::ADAPTER,
+        #[cfg(feature = "cursor")]
+        &sessionpipe_adapter_cursor::ADAPTER,
         #[cfg(feature = "gemini-cli")]
         &sessionpipe_adapter_gemini_cli::ADAPTER,
         #[cfg(feature = "droid")]
