@@ -79,7 +79,8 @@ fn trigger(hook: &Value) -> &str {
     hook.get("trigger").and_then(Value::as_str).unwrap_or("?")
 }
 
-/// Hooks of ours in other hook files: Kiro runs those of all, in the home and in the workspace.
+/// Hooks of ours in other hook files: Kiro runs those of all, in the home and in the workspace. `kiro-cli agent migrate`
+/// makes such a file of the hooks in an agent.
 fn copies(host: &Host, home: &Path, ours: &Path) -> Vec<Finding> {
     let dirs = [home.join("hooks"), host.cwd.join(".kiro/hooks")];
     let files = dirs.iter().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten()).map(|entry| entry.path());

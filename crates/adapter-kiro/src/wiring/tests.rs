@@ -66,6 +66,19 @@ fn one_file_of_ours_and_nothing_else_without_a_wish() {
     assert!(text.starts_with("Kiro reads hooks when a session starts"), "{text}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_missing_program_does_no_harm() {
+    // Where ours is not: any output would go into the model's context, any failure would be shown or block a prompt.
+    let mut host = host(Path::new("/home/dev"));
+    host.program.path = "/nowhere/it's/sessionpipe-hook".into();
+    for event in HARNESS.wired(None) {
+        let command = super::command(&host, event.name);
+        let done = std::process::Command::new("sh").args(["-c", &command]).output().expect("a shell");
+        assert!(done.status.success() && done.stdout.is_empty() && done.stderr.is_empty(), "{command}: {done:?}");
+    }
+}
+
 #[test]
 fn who_uses_the_cli_is_told_of_its_agents() {
     let home = TempDir::new().expect("a folder");
