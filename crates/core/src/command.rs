@@ -16,6 +16,9 @@ const OLD_CLIENT: &str = "/.sessionpipe/dist/hook.js";
 /// The argument that keeps an argv that stood in a config before ours; it ends at `--`.
 pub const PREVIOUS_NOTIFY: &str = "--previous-notify";
 
+/// The argument in place of the event's name: the events come as lines on stdin, each with its name.
+pub const STREAM: &str = "--stream";
+
 /// Which shell a harness hands its hook commands to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostShell {
@@ -52,6 +55,12 @@ pub fn hook_argv(program: &Program, harness: &str, event: &str) -> Vec<String> {
     }
     argv.extend([harness.to_owned(), event.to_owned()]);
     argv
+}
+
+/// The argv of the process that a plugin of ours starts.
+#[must_use]
+pub fn stream_argv(program: &Program, harness: &str) -> Vec<String> {
+    hook_argv(program, STREAM, harness)
 }
 
 /// A path as one word at the start of a command, such that no part of it is expanded.
@@ -121,14 +130,18 @@ pub fn owned_argv(argv: &[String]) -> Option<Owned> {
         }
         (*script, rest.to_vec())
     };
-    let harness = *rest.first()?;
+    let (harness, event) = match rest.as_slice() {
+        [STREAM, harness, ..] => (*harness, None),
+        [harness, rest @ ..] => (*harness, rest.first()),
+        [] => return None,
+    };
     if harness.starts_with('-') {
         return None;
     }
     Some(Owned {
         program: program.to_owned(),
         harness: harness.to_owned(),
-        event: rest.get(1).map(|event| (*event).to_owned()),
+        event: event.map(|event| (*event).to_owned()),
     })
 }
 
@@ -243,6 +256,18 @@ mod tests {
         ] {
             assert_eq!(owned(foreign), None, "{foreign}");
         }
+    }
+
+    #[test]
+    fn a_plugins_argv_is_one_of_ours() {
+        for (is_hook, words) in [(true, "/b/sp --stream opencode"), (false, "/b/sp hook --stream opencode")] {
+            assert_eq!(stream_argv(&program("/b/sp", is_hook), "opencode").join(" "), words);
+        }
+        let argv = stream_argv(&program("/b/sessionpipe-hook", true), "opencode");
+        let expected = Owned { program: "/b/sessionpipe-hook".to_owned(), harness: "opencode".to_owned(), event: None };
+        assert_eq!(owned_argv(&argv), Some(expected));
+        assert_eq!(owned("/b/sessionpipe-hook --stream"), None);
+        assert_eq!(owned("/b/sessionpipe-hook --stream --help"), None);
     }
 
     #[test]

@@ -28,6 +28,23 @@ pub enum Wiring {
         /// All that is in it.
         document: Value,
     },
+    /// A text file that is wholly ours, a plugin: below a first line that holds a hash of the rest. So any version of ours is
+    /// known, and whether a person edited it; another's of that name is refused.
+    OwnedText {
+        /// The file.
+        file: PathBuf,
+        /// What makes the first line a comment: `//`.
+        comment: &'static str,
+        /// All that is in it, but the first line.
+        text: String,
+    },
+    /// A text file of ours that must not be there: it moved. One that is not ours, or edited, stays.
+    AbsentText {
+        /// The file.
+        file: PathBuf,
+        /// What makes the first line a comment.
+        comment: &'static str,
+    },
     /// Made true only when the person asked for it by an [option](crate::harness::InstallOption) of `install`; kept true
     /// from then on.
     OnRequest {
@@ -68,6 +85,8 @@ impl Wiring {
         match self {
             Self::HookEntries { file, .. }
             | Self::OwnedFile { file, .. }
+            | Self::OwnedText { file, .. }
+            | Self::AbsentText { file, .. }
             | Self::TopLevelToml { file, .. }
             | Self::AbsentTomlHooks { file } => Some(file),
             Self::OnRequest { wiring, .. } => wiring.file(),

@@ -13,6 +13,7 @@ use crate::json::{self, Hooks};
 use crate::refusal::Refusal;
 use crate::splice::split_bom;
 use crate::status::Fault;
+use crate::text::{self, Text};
 use crate::toml::{self, TopKey};
 
 /// One thing that must be true of a file, or no longer be true.
@@ -24,6 +25,8 @@ pub(crate) enum Step {
     Members { members: Vec<(String, u64)>, gone: bool },
     /// See [`Wiring::OwnedFile`]; `gone`: it must not be there.
     DropIn { document: Value, gone: bool, force: bool },
+    /// See [`Wiring::OwnedText`]; no body: it must not be there.
+    Text { comment: String, body: Option<String>, force: bool },
     /// See [`Wiring::TopLevelToml`]; no argv: ours goes, and what it chained comes back.
     TopLevel { key: String, argv: Option<Vec<String>> },
     /// See [`Wiring::AbsentTomlHooks`].
@@ -48,6 +51,11 @@ pub(crate) enum Undo {
     DropIn {
         /// What it held.
         document: Value,
+    },
+    /// A text file of ours.
+    Text {
+        /// What makes its first line a comment.
+        comment: String,
     },
     /// A key of a TOML document.
     TopLevel {
@@ -118,6 +126,12 @@ impl Step {
                 if needs.is_empty() { vec![hooks] } else { vec![Self::Members { members, gone: false }, hooks] }
             }
             Wiring::OwnedFile { document, .. } => vec![Self::DropIn { document: document.clone(), gone: false, force }],
+            Wiring::OwnedText { comment, text, .. } => {
+                vec![Self::Text { comment: (*comment).to_owned(), body: Some(text.clone()), force }]
+            }
+            Wiring::AbsentText { comment, .. } => {
+                vec![Self::Text { comment: (*comment).to_owned(), body: None, force }]
+            }
             Wiring::TopLevelToml { key, argv, .. } => {
                 vec![Self::TopLevel { key: (*key).to_owned(), argv: Some(argv.clone()) }]
             }
@@ -135,6 +149,7 @@ impl Step {
             Self::DropIn { document, force, .. } => {
                 Self::DropIn { document: document.clone(), gone: true, force: *force }
             }
+            Self::Text { comment, force, .. } => Self::Text { comment: comment.clone(), body: None, force: *force },
             Self::TopLevel { key, .. } => Self::TopLevel { key: key.clone(), argv: None },
             Self::AbsentTomlHooks => Self::AbsentTomlHooks,
         }
@@ -146,8 +161,9 @@ impl Step {
             Self::Hooks { at, .. } => Some(Undo::Hooks { at: at.clone() }),
             Self::Members { members, .. } => Some(Undo::Members { members: members.clone() }),
             Self::DropIn { document, .. } => Some(Undo::DropIn { document: document.clone() }),
+            Self::Text { comment, body: Some(_), .. } => Some(Undo::Text { comment: comment.clone() }),
             Self::TopLevel { key, .. } => Some(Undo::TopLevel { key: key.clone() }),
-            Self::AbsentTomlHooks => None,
+            Self::Text { body: None, .. } | Self::AbsentTomlHooks => None,
         }
     }
 
@@ -155,7 +171,7 @@ impl Step {
     pub(crate) fn events(&self) -> Vec<String> {
         match self {
             Self::Hooks { entries, .. } => entries.iter().map(|e| e.event.to_owned()).collect(),
-            Self::DropIn { gone: false, .. } => vec!["*".to_owned()],
+            Self::DropIn { gone: false, .. } | Self::Text { body: Some(_), .. } => vec!["*".to_owned()],
             Self::TopLevel { key, argv: Some(_) } => vec![key.clone()],
             _ => Vec::new(),
         }
@@ -167,6 +183,9 @@ impl Step {
             Self::Members { members, gone } => json::Members { members, gone: *gone, containers }.edit(text),
             Self::DropIn { document, gone, force } => {
                 json::DropIn { harness, document, gone: *gone, force: *force }.edit(text)
+            }
+            Self::Text { comment, body, force } => {
+                Text { harness, comment, body: body.as_deref(), force: *force }.edit(text)
             }
             Self::TopLevel { key, argv } => {
                 toml::edit_key(text, &TopKey { harness, key, argv: argv.as_deref(), containers })
@@ -180,6 +199,7 @@ impl Step {
         match self {
             Self::Hooks { at, .. } => json::entries(text, harness, at),
             Self::DropIn { .. } => json::drop_in_entries(text, harness),
+            Self::Text { comment, .. } => text::entries(comment, text),
             Self::TopLevel { key, .. } => toml::entries(text, key),
             Self::Members { .. } | Self::AbsentTomlHooks => Vec::new(),
         }
@@ -196,6 +216,7 @@ impl From<&Undo> for Step {
             Undo::Hooks { at } => Self::Hooks { at: at.clone(), entries: Vec::new(), jsonc: true },
             Undo::Members { members } => Self::Members { members: members.clone(), gone: true },
             Undo::DropIn { document } => Self::DropIn { document: document.clone(), gone: true, force: false },
+            Undo::Text { comment } => Self::Text { comment: comment.clone(), body: None, force: false },
             Undo::TopLevel { key } => Self::TopLevel { key: key.clone(), argv: None },
         }
     }
@@ -235,10 +256,14 @@ pub(crate) fn entries(steps: &[Step], harness: &str, text: Option<&str>) -> Vec<
     steps.iter().flat_map(|step| step.entries(text, harness)).collect()
 }
 
-/// The value of a whole document, for comparing.
+/// The value of a whole document, for comparing. A text has none but itself.
 pub(crate) fn value(steps: &[Step], text: &str) -> Option<Value> {
     let (_, text) = split_bom(text);
-    if steps.iter().any(Step::is_toml) { toml::value(text) } else { json::value(text) }
+    match steps.iter().any(|step| matches!(step, Step::Text { .. })) {
+        true => Some(text.into()),
+        false if steps.iter().any(Step::is_toml) => toml::value(text),
+        false => json::value(text),
+    }
 }
 
 /// Whether nothing is left in a document that we made.
@@ -257,6 +282,7 @@ pub(crate) fn paste(steps: &[Step], path: &Path) -> String {
     let one = |step: &Step| match step {
         Step::Hooks { at, entries, .. } if !entries.is_empty() => json::paste(members.unwrap_or_default(), at, entries),
         Step::DropIn { document, .. } => json::whole_text(document),
+        Step::Text { comment, body: Some(body), .. } => text::whole(comment, body),
         Step::TopLevel { key, argv: Some(argv) } => toml::paste(&there(), key, argv),
         _ => String::new(),
     };

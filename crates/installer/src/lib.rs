@@ -25,6 +25,7 @@ pub mod refusal;
 mod splice;
 pub mod status;
 mod swap;
+mod text;
 mod toml;
 
 pub use apply::{ApplyError, FileReceipt, HarnessReceipt, Outcome, Receipt, apply};

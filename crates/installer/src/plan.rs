@@ -431,7 +431,7 @@ impl Goal {
     fn forced(&self) -> Self {
         let mut goal = self.clone();
         for step in &mut goal.steps {
-            if let Step::DropIn { force, .. } = step {
+            if let Step::DropIn { force, .. } | Step::Text { force, .. } = step {
                 *force = true;
             }
         }
@@ -447,7 +447,11 @@ impl Goal {
     fn install(&self, before: Option<&str>) -> Result<Outlook, Refusal> {
         let edited = edit::run(&self.steps, self.harness, &Containers::All, before)?;
         let is_noop = edited.patch.0.is_empty();
-        let after = if is_noop { before.map(str::to_owned) } else { Some(edited.text.clone()) };
+        let goes = self.steps.iter().all(|step| matches!(step, Step::Text { body: None, .. }));
+        let after = match is_noop {
+            true => before.map(str::to_owned),
+            false => Some(edited.text.clone()).filter(|_| !goes),
+        };
         let mut created = edited.created.clone();
         if !is_noop && edited.handlers > 0 {
             // What holds nothing but ours already is ours, unless an earlier install knows better.
@@ -465,7 +469,8 @@ impl Goal {
         let undo = |text: Option<&str>| edit::run(&self.steps, self.harness, &containers, text);
         let edited = undo(before)?;
         let mut after = before.map(|_| edited.text.clone());
-        if self.steps.iter().any(|step| matches!(step, Step::DropIn { .. })) && !edited.patch.0.is_empty() {
+        let is_whole = |step: &Step| matches!(step, Step::DropIn { .. } | Step::Text { .. });
+        if self.steps.iter().any(is_whole) && !edited.patch.0.is_empty() {
             // The file was ours; a blank one that stood there before comes back.
             let blank = self.record.as_ref().and_then(|record| record.backup(host));
             after = blank.filter(|text| text.trim().is_empty());

@@ -159,7 +159,7 @@ fn others_intact(host: &Host, steps: &[Step], record: &Record, text: &str) -> bo
                 None => now.get(key).or_else(|| original.get(key)).is_some_and(Value::is_array),
             },
             Step::Members { members, .. } => members.iter().any(|(ours, _)| ours == key),
-            Step::DropIn { .. } => true,
+            Step::DropIn { .. } | Step::Text { .. } => true,
             Step::TopLevel { key: ours, .. } => ours == key,
             Step::AbsentTomlHooks => key == "hooks",
         })

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sessionpipe_core::adapter::Adapter;
-use sessionpipe_core::command::{guarded_hook_command, hook_command};
+use sessionpipe_core::command::{guarded_hook_command, hook_command, stream_argv};
 use sessionpipe_core::host::Host;
 use sessionpipe_core::wiring::Wiring;
 use sessionpipe_installer::{
@@ -322,6 +322,150 @@ fn what_the_person_changed_in_a_file_of_ours_stays() {
     let plan = plan_uninstall(&home.host, &[&adapter], true).expect("a plan");
     apply(&home.host, &plan).expect("applied");
     assert!(!home.exists(DROP_IN));
+}
+
+const PLUGIN: &str = ".tool/plugins/ours.ts";
+const OLD_PLUGIN: &str = ".tool/plugin/ours.ts";
+
+/// A plugin of ours, and where an older version of ours put it.
+fn plugin() -> Double {
+    wired(|host| {
+        vec![
+            Wiring::OwnedText { file: host.home.join(PLUGIN), comment: "//", text: plugin_text(host) },
+            Wiring::AbsentText { file: host.home.join(OLD_PLUGIN), comment: "//" },
+        ]
+    })
+}
+
+fn plugin_text(host: &Host) -> String {
+    let argv = serde_json::to_string(&stream_argv(&host.program, "claude-code")).expect("JSON");
+    format!("const COMMAND: string[] = {argv};\nexport const ours = [\"none\"];\n")
+}
+
+/// The same with its first line, as `version` wrote it.
+fn marked(version: &str, body: &str) -> String {
+    format!("// sessionpipe {version} sha256:{}\n{body}", sessionpipe_core::ids::hex(body.as_bytes()))
+}
+
+#[test]
+fn a_plugin_is_made_updated_and_removed() {
+    let mut home = Home::new();
+    assert_eq!(state(&home, &plugin()), Some(WiredState::Missing));
+    assert_eq!(home.plan(&[&plugin()]).files().next().expect("a file").summary, "new file, the plugin");
+    home.install(&[&plugin()]);
+    let text = marked(env!("CARGO_PKG_VERSION"), &plugin_text(&home.host));
+    assert!(text.contains(r#"const COMMAND: string[] = ["/opt/sp/bin/sessionpipe","hook","--stream","claude-code"];"#));
+    assert_eq!(home.text(PLUGIN), text);
+    assert_eq!(entries_to_paste(&home.host, &plugin(), &[])[0].text, text);
+    assert_eq!(state(&home, &plugin()), Some(WiredState::Wired));
+    assert!(home.plan(&[&plugin()]).is_noop());
+    // Of another version, but the same: nothing to do.
+    home.write(PLUGIN, marked("0.0.1", &plugin_text(&home.host)));
+    assert!(home.plan(&[&plugin()]).is_noop());
+
+    home.host.program.path = PathBuf::from("/new/sessionpipe");
+    assert_eq!(state(&home, &plugin()), Some(WiredState::Stale(vec![Fault::OldPath("the file".into())])));
+    let statuses = status(&home.host, &[&plugin() as &dyn Adapter]).expect("a status");
+    assert_eq!(
+        (&statuses[0].files[0].dead, statuses[0].files[0].handlers),
+        (&vec!["/opt/sp/bin/sessionpipe".into()], 1)
+    );
+    home.install(&[&plugin()]);
+    assert_eq!(home.text(PLUGIN), marked(env!("CARGO_PKG_VERSION"), &plugin_text(&home.host)));
+    // An older one with another text.
+    home.write(
+        PLUGIN,
+        marked("0.0.1", "const COMMAND = [\"/new/sessionpipe\", \"hook\", \"--stream\", \"claude-code\"]\n"),
+    );
+    assert_eq!(state(&home, &plugin()), Some(WiredState::Stale(vec![Fault::Differs("the file".into())])));
+    home.lose_manifest();
+    home.uninstall(&[&plugin()]);
+    assert!(!home.exists(PLUGIN));
+    let home = Home::new();
+    home.install(&[&plugin()]);
+    home.uninstall(&[&plugin()]);
+    assert!(!home.exists(".tool"));
+}
+
+#[test]
+fn a_plugin_of_our_name_that_others_wrote_is_refused_and_never_removed() {
+    for foreign in [
+        "export const ours = 1;\n",
+        "// sessionpipe is great\nexport const ours = 1;\n",
+        "# sessionpipe 0.1.0 sha256:00\n",
+        "//sessionpipe 0.1.0 sha256:00\n",
+    ] {
+        let home = Home::new();
+        home.write(PLUGIN, foreign);
+        home.write(OLD_PLUGIN, foreign);
+        let refused =
+            |plan: &sessionpipe_installer::Plan| plan.refused().map(|(_, why)| why.clone()).collect::<Vec<_>>();
+        assert_eq!(refused(&home.plan(&[&plugin()])), [Refusal::Foreign], "what must go stays without a word");
+        assert_eq!(
+            refused(&home.plan_with(&plugin(), Wishes { force: true, ..Wishes::default() })),
+            [Refusal::Foreign]
+        );
+        home.install(&[&plugin()]);
+        home.uninstall(&[&plugin()]);
+        assert_eq!((home.text(PLUGIN), home.text(OLD_PLUGIN)), (foreign.to_owned(), foreign.to_owned()));
+    }
+}
+
+#[test]
+fn a_plugin_that_was_edited_shows_its_difference_and_stays_unless_forced() {
+    let home = Home::new();
+    home.install(&[&plugin()]);
+    let edited = format!("{}// mine\n", home.text(PLUGIN));
+    home.write(PLUGIN, &edited);
+    let plan = home.plan(&[&plugin()]);
+    let (file, refusal) = plan.refused().next().expect("refused");
+    assert_eq!(refusal, &Refusal::Edited);
+    let diff = file.diff(&home.host);
+    let changed: Vec<_> = diff.lines().skip(2).filter(|line| line.starts_with(['-', '+'])).collect();
+    assert_eq!(changed, ["-// mine"]);
+    home.install(&[&plugin()]);
+    home.uninstall(&[&plugin()]);
+    assert_eq!(home.text(PLUGIN), edited);
+
+    let plan = home.plan_with(&plugin(), Wishes { force: true, ..Wishes::default() });
+    assert!(apply(&home.host, &plan).expect("applied").is_complete());
+    assert_eq!(state(&home, &plugin()), Some(WiredState::Wired));
+    let backups = std::fs::read_dir(home.host.dirs.backups()).expect("the store");
+    let texts: Vec<_> = backups.map(|e| std::fs::read_to_string(e.expect("an entry").path()).expect("text")).collect();
+    assert_eq!(texts, [edited.clone()]);
+    home.write(PLUGIN, &edited);
+    let plan = plan_uninstall(&home.host, &[&plugin()], true).expect("a plan");
+    apply(&home.host, &plan).expect("applied");
+    assert!(!home.exists(PLUGIN));
+}
+
+#[test]
+fn an_old_copy_goes_when_it_is_ours_and_unedited() {
+    let home = Home::new();
+    let old = marked("0.0.1", "export const old = 1;\n");
+    home.write(OLD_PLUGIN, &old);
+    let plan = home.plan(&[&plugin()]);
+    let states: Vec<_> = plan.files().map(|file| file.state.clone()).collect();
+    assert_eq!(states, [FileState::Create, FileState::Remove]);
+    assert!(home.install(&[&plugin()]).is_complete());
+    assert!(home.exists(PLUGIN) && !home.exists(OLD_PLUGIN));
+    assert!(home.plan(&[&plugin()]).is_noop());
+
+    home.write(OLD_PLUGIN, format!("{old}// mine\n"));
+    let plan = home.plan(&[&plugin()]);
+    assert_eq!(plan.refused().map(|(_, why)| why.clone()).collect::<Vec<_>>(), [Refusal::Edited]);
+    home.install(&[&plugin()]);
+    home.uninstall(&[&plugin()]);
+    assert!(home.exists(OLD_PLUGIN) && !home.exists(PLUGIN));
+}
+
+#[test]
+fn a_blank_plugin_comes_back() {
+    let home = Home::new();
+    home.write(PLUGIN, "\n");
+    home.install(&[&plugin()]);
+    home.uninstall(&[&plugin()]);
+    assert_eq!(home.text(PLUGIN), "\n");
 }
 
 #[test]

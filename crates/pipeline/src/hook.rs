@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use sessionpipe_core::command::{PREVIOUS_NOTIFY, owned_argv};
+use sessionpipe_core::command::{PREVIOUS_NOTIFY, STREAM, owned_argv};
 use sessionpipe_core::harness::{Borrower, Harness, Mark};
 use sessionpipe_core::host::{Dirs, may_touch};
 use sessionpipe_core::job::{FORMAT, Header};
@@ -45,7 +45,7 @@ use crate::losses::{self, Reason};
 use crate::platform;
 use crate::process;
 use crate::spool::{Draft, JobId, OpenError, Spool};
-use crate::wake;
+use crate::{stream, wake};
 
 /// Set for the worker and all that it starts: a hook below it was caused by ourselves, and its event is dropped.
 pub const WORKER_VAR: &str = "SESSIONPIPE_WORKER";
@@ -65,21 +65,21 @@ pub const PAYLOAD_CAP: usize = 64 << 20;
 /// How much is held in memory: what fits becomes a job with one write, more is streamed. Payloads seen are below 200 KiB.
 const BUFFER: usize = 256 << 10;
 
-/// Runs `HARNESS EVENT [--previous-notify ARGV… --] [ARG]`; `args` begins with the harness. It never panics and always
+/// Runs `HARNESS EVENT [--previous-notify ARGV… --] [ARG]`, or [`--stream HARNESS`](stream). It never panics and always
 /// returns; the caller then exits 0. Of arguments that name no harness nothing comes.
 pub fn run(args: impl IntoIterator<Item = OsString>, harnesses: &[&'static Harness]) {
     // No panic is known; one that is not must neither print nor fail the harness.
     std::panic::set_hook(Box::new(|_| std::process::exit(0)));
     platform::outlive_file_size_limit();
+    let mut args = args.into_iter().peekable();
+    if args.peek().is_some_and(|first| first == STREAM) {
+        return stream::run(args.skip(1), harnesses);
+    }
     let deadline = Instant::now() + DEADLINE;
     let id = JobId::new(platform::now());
     let Some(call) = Call::parse(args) else { return };
 
-    let is_ours = platform::var(WORKER_VAR).is_some();
-    // Where there is neither a home nor a variable there is no place to write: never a made-up one.
-    let home = platform::home().unwrap_or_default();
-    let dirs = Some(Dirs::new(platform::var, &home));
-    let dirs = dirs.filter(|dirs| !is_ours && dirs.state.is_absolute() && may_touch(&home, platform::var));
+    let dirs = folders();
     // Before the payload is waited for: it is usually on its way.
     let spool = dirs.as_ref().map(Spool::open);
     let mut header = Header {
@@ -130,6 +130,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>, harnesses: &[&'static Harne
             losses::count(dirs, reason);
         }
     }
+}
+
+/// Our folders; none where nothing may be left, in a process that our own worker caused above all.
+pub(crate) fn folders() -> Option<Dirs> {
+    let is_ours = platform::var(WORKER_VAR).is_some();
+    // Where there is neither a home nor a variable there is no place to write: never a made-up one.
+    let home = platform::home().unwrap_or_default();
+    let dirs = Some(Dirs::new(platform::var, &home));
+    dirs.filter(|dirs| !is_ours && dirs.state.is_absolute() && may_touch(&home, platform::var))
 }
 
 /// Writes what is left of the input behind what the draft has, and finishes the job.

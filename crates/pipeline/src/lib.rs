@@ -11,6 +11,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`hook`] | what a harness starts: reads stdin, leaves a job, prints the reply, wakes the worker |
+//! | [`stream`] | what a plugin of ours starts: a job for each line on stdin |
 //! | [`spool`] | the jobs: one file per hook call, whole or not at all |
 //! | [`process`] | who started the hook, and whether a process still lives |
 //! | [`wake`] | the worker's lock and FIFO, and why no job is stranded between two workers |
@@ -44,6 +45,7 @@ pub mod platform;
 pub mod process;
 pub mod quarantine;
 pub mod spool;
+pub mod stream;
 pub mod take;
 pub mod wake;
 pub mod worker;

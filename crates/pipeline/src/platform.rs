@@ -130,6 +130,24 @@ pub fn outlive_file_size_limit() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// For a process that stays as long as its agent: what is sent to end that one ends this one only when it has read what
+/// was left for it, and the workers that it starts leave no zombies.
+pub fn outlive_the_agent() {
+    for signal in ENDS {
+        // SAFETY: to ignore a signal runs nothing.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // SAFETY: zeroes are a valid action: the default one, with an empty mask.
+    unsafe {
+        let mut reap = std::mem::zeroed::<libc::sigaction>();
+        reap.sa_flags = libc::SA_NOCLDWAIT;
+        libc::sigaction(libc::SIGCHLD, &raw const reap, ptr::null_mut());
+    }
+}
+
+/// What a person, a terminal or a supervisor sends to end a program.
+const ENDS: [libc::c_int; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
 /// Starts a program that has nothing of ours but the environment: its own session, null stdio, no descriptors, default
 /// signals. Nobody waits for it. `name` is looked up in PATH unless it holds a slash; `add` is added to the environment.
 ///
@@ -201,8 +219,9 @@ impl SpawnAttributes {
         unsafe {
             libc::sigemptyset(signals.as_mut_ptr());
             ok(libc::posix_spawnattr_setsigmask(&raw mut self.0, signals.as_ptr()))?;
-            libc::sigaddset(signals.as_mut_ptr(), libc::SIGPIPE);
-            libc::sigaddset(signals.as_mut_ptr(), libc::SIGXFSZ);
+            for signal in [libc::SIGPIPE, libc::SIGXFSZ].into_iter().chain(ENDS) {
+                libc::sigaddset(signals.as_mut_ptr(), signal);
+            }
             ok(libc::posix_spawnattr_setsigdefault(&raw mut self.0, signals.as_ptr()))?;
             ok(libc::posix_spawnattr_setflags(&raw mut self.0, flags))
         }

@@ -7,5 +7,6 @@ mod environment;
 mod killed;
 mod lab;
 mod stdin;
+mod stream;
 mod system_calls;
 mod worker;
