@@ -9,6 +9,8 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_claude_code::HARNESS,
     #[cfg(feature = "codex")]
     &sessionpipe_adapter_codex::HARNESS,
+    #[cfg(feature = "copilot-cli")]
+    &sessionpipe_adapter_copilot_cli::HARNESS,
     #[cfg(feature = "cursor")]
     &sessionpipe_adapter_cursor::HARNESS,
     #[cfg(feature = "gemini-cli")]
@@ -29,6 +31,8 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_claude_code::ADAPTER,
         #[cfg(feature = "codex")]
         &sessionpipe_adapter_codex::ADAPTER,
+        #[cfg(feature = "copilot-cli")]
+        &sessionpipe_adapter_copilot_cli::ADAPTER,
         #[cfg(feature = "cursor")]
         &sessionpipe_adapter_cursor::ADAPTER,
         #[cfg(feature = "gemini-cli")]
