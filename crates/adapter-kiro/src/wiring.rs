@@ -109,9 +109,9 @@ fn notices(host: &Host) -> Vec<String> {
     if has_cli(host) {
         let agents = host.tilde(&kiro_home(host).join("agents"));
         notices.push(format!(
-            "kiro-cli runs these hooks only with --v3. Without it: sessionpipe install --{AGENTS_OPTION}, which adds hooks to \
-             each agent in {agents}. Only the agent that runs fires them, and the built-in one has no file: \
-             kiro-cli agent create NAME --from kiro_default, then kiro-cli agent set-default NAME."
+            "kiro-cli runs these hooks only with --v3. Without it the agents in {agents} need hooks of their own: sessionpipe \
+             install --{AGENTS_OPTION}. Only the agent that runs fires them, and the built-in one has no file: kiro-cli agent \
+             create NAME --from kiro_default, then kiro-cli agent set-default NAME."
         ));
     }
     notices

@@ -85,10 +85,8 @@ fn who_uses_the_cli_is_told_of_its_agents() {
     let host = host(home.path());
     write(&home.path().join(".kiro/sessions/cli/x.jsonl"), "");
     let Some(Wiring::Notice { text, .. }) = wiring(&host).pop() else { panic!("no notice") };
-    assert!(
-        text.contains("sessionpipe install --kiro-agents, which adds hooks to each agent in ~/.kiro/agents"),
-        "{text}"
-    );
+    let way = "the agents in ~/.kiro/agents need hooks of their own: sessionpipe install --kiro-agents.";
+    assert!(text.contains(way), "{text}");
 }
 
 #[test]
