@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
+mod borrowed;
 mod demo;
 mod doctor;
 mod end_to_end;
