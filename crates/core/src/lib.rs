@@ -12,6 +12,7 @@
 //! | [`wiring`] | what an adapter wants to be true of config files (data, not edits) |
 //! | [`job`] | what the hook leaves in the spool |
 //! | [`payload`] | reading what a harness sent: complete, cut, doubled or broken |
+//! | [`plugin`] | the text of our plugins, for the harnesses that run plugins instead of commands |
 //! | [`plugin_line`] | the lines that our own plugins write, mapped by the same table |
 //! | [`stdin_hook`] | the table-driven mapper for Claude-shaped payloads |
 //! | [`seen`] | the closed vocabulary of what hooks and transcripts can say |
@@ -31,6 +32,7 @@ pub mod host;
 pub mod ids;
 pub mod job;
 pub mod payload;
+pub mod plugin;
 pub mod plugin_line;
 pub mod privacy;
 pub mod seen;
