@@ -67,6 +67,8 @@ pub struct SessionState {
     account_id: Option<String>,
     url: Option<String>,
     phase: Phase,
+    /// The process that the person left, which ended the session.
+    left: Option<Process>,
     /// A channel that would say that the session is over has spoken.
     told_by_hooks: bool,
     process: Option<Process>,
@@ -431,6 +433,7 @@ impl Steps<'_> {
             // What closes something after the end comes late: it says nothing new. Nor does what began before the end,
             // and was only taken after it.
             Phase::Ended if is_late || !starts && !opens(std::slice::from_ref(seen)) => return,
+            Phase::Ended if self.is_leaving(seen, moment) => return,
             _ if starts => {}
             Phase::New | Phase::Ended => {
                 self.open();
@@ -453,6 +456,7 @@ impl Steps<'_> {
                 self.clear_requests(|_| true, Cleared::Cancelled);
                 self.said(EventType::SessionEnded, json!({"reason": reason}));
                 self.state.phase = Phase::Ended;
+                self.state.left = self.state.process.clone().filter(|_| *reason == EndReason::Exit);
             }
             Seen::Prompt { turn, chars, by } => self.prompt(turn.as_deref(), *chars, *by, silent),
             Seen::Stop { kind: StopKind::Retry, .. } | Seen::Activity => {}
@@ -565,6 +569,12 @@ impl Steps<'_> {
     /// What the harness said of the call that failed last.
     fn failure(&self) -> Option<String> {
         self.state.turn.as_ref()?.failed.clone().filter(|error| !error.is_empty())
+    }
+
+    /// Whether a program that was told to go still says what it does until it is gone. Only a new beginning is no such thing.
+    fn is_leaving(&self, seen: &Seen, moment: &Moment<'_>) -> bool {
+        let begins = matches!(seen, Seen::SessionStart { .. } | Seen::Prompt { by: PromptBy::Person, .. });
+        !begins && self.state.left.is_some() && moment.process == self.state.left.as_ref()
     }
 
     /// Whether the program to watch is another than the one that speaks, and lives.
@@ -1633,6 +1643,23 @@ mod tests {
             bench.hook(Seen::SessionStart { source: StartSource::Resume }),
             [r#"session.started {"source":"resume"}"#]
         );
+    }
+
+    #[test]
+    fn what_a_program_does_that_was_told_to_go_opens_nothing() {
+        let ended = |reason| {
+            let mut bench = Bench::working();
+            bench.hook(Seen::SessionEnd { reason });
+            bench
+        };
+        let mut bench = ended(EndReason::Exit);
+        assert!(bench.hook(Seen::ToolStart(call("c1"))).is_empty());
+        assert!(bench.hook(Seen::Prompt { turn: None, chars: None, by: PromptBy::Unseen }).is_empty());
+        assert_eq!(bench.hook(prompt("t2")).len(), 2, "the person came back");
+        let mut bench = ended(EndReason::Exit);
+        bench.process.pid = 8;
+        assert_eq!(bench.hook(Seen::ToolStart(call("c1"))).len(), 2, "it goes on in another program");
+        assert_eq!(ended(EndReason::Other).hook(Seen::ToolStart(call("c1"))).len(), 2);
     }
 
     #[test]
