@@ -21,6 +21,10 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_kiro::HARNESS,
     #[cfg(feature = "antigravity")]
     &sessionpipe_adapter_antigravity::HARNESS,
+    #[cfg(feature = "pi")]
+    &sessionpipe_adapter_pi::HARNESS,
+    #[cfg(feature = "omp")]
+    &sessionpipe_adapter_omp::HARNESS,
 ];
 
 /// The adapter of each harness, in the same order.
@@ -43,5 +47,9 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_kiro::ADAPTER,
         #[cfg(feature = "antigravity")]
         &sessionpipe_adapter_antigravity::ADAPTER,
+        #[cfg(feature = "pi")]
+        &sessionpipe_adapter_pi::ADAPTER,
+        #[cfg(feature = "omp")]
+        &sessionpipe_adapter_omp::ADAPTER,
     ]
 }

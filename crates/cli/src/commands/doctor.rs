@@ -19,7 +19,7 @@ use sessionpipe_pipeline::outbox::{LossCount, OutboxError, Quarantined, Reader, 
 
 pub use self::document::Document;
 use self::document::QuarantinedDocument;
-use crate::commands::status::state_text;
+use crate::commands::status::{absent_line, state_text};
 use crate::config::Config;
 use crate::error::{CommandError, Exit, Outcome, REPLACE_OUTBOX, causes};
 use crate::health::{Health, Wired, health};
@@ -337,14 +337,19 @@ fn waiting(dirs: &Dirs) -> io::Result<(usize, u128)> {
 }
 
 fn render(diagnoses: &[Diagnosis], store: &Store, latency: Option<&Latency>, host: &Host, out: &Out) -> String {
-    let name = diagnoses.iter().map(|d| d.harness.len()).max().unwrap_or(0).max("outbox".len());
+    let (absent, here): (Vec<_>, Vec<_>) = diagnoses.iter().partition(|d| d.state == State::NotFound);
+    let name = here.iter().map(|d| d.harness.len()).max().unwrap_or(0).max("outbox".len());
     let row = |title: &str, text: &str| {
         format!("{}{}  {}\n", out.paint(Role::Name, title), " ".repeat(name - title.len()), out.wrap(text, name + 2))
     };
     let mut text = String::new();
     text.push_str(&row("hook", &latency.map_or_else(|| "could not be measured here".to_owned(), Latency::to_string)));
-    for diagnosis in diagnoses {
+    for diagnosis in here {
         text.push_str(&diagnosis.render(name, host, out));
+    }
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|diagnosis| diagnosis.harness).collect();
+        text.push_str(&absent_line(&names, out));
     }
     text.push_str(&row("outbox", &store.text(host)));
     if let Some(error) = &store.config {

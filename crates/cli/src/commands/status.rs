@@ -44,12 +44,10 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
 
 fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
     let mut table = Table::default();
-    for health in harnesses {
+    let (absent, here): (Vec<_>, Vec<_>) =
+        harnesses.iter().partition(|health| health.found.is_none() && health.wired() == Wired::Not);
+    for health in here {
         let name = cell(Role::Name, health.adapter.harness().name);
-        if health.found.is_none() && health.wired() == Wired::Not {
-            table.row([name, cell(Role::Faint, "-"), cell(Role::Faint, "not found here")]);
-            continue;
-        }
         let version = health.found.as_ref().and_then(|found| found.version.clone());
         for (index, file) in health.files.iter().enumerate() {
             let (role, text) = state_text(file);
@@ -66,6 +64,10 @@ fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
         }
     }
     let mut text = table.render(out);
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|health| health.adapter.harness().name).collect();
+        text.push_str(&absent_line(&names, out));
+    }
     text.push_str(&silenced(harnesses, host, out));
     let uneasy =
         |health: &&Health| health.wired() == Wired::Partly || (health.wired() == Wired::Not && health.found.is_some());
@@ -76,6 +78,12 @@ fn render(harnesses: &[Health], host: &Host, out: &Out) -> String {
         text.push_str("\nWhy an agent is silent: sessionpipe doctor\n");
     }
     text
+}
+
+/// The harnesses that are not on this machine, in one line.
+pub(crate) fn absent_line(names: &[&str], out: &Out) -> String {
+    let line = out.wrap(&format!("not found here: {}", names.join(", ")), 0);
+    format!("{}\n", out.paint(Role::Faint, &line))
 }
 
 /// What keeps the hooks of agents silent that are wired and were never heard of: trust that is missing, a switch.

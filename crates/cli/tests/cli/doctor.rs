@@ -40,8 +40,9 @@ fn all_is_well() {
     assert_eq!(lines[1], "claude-code  ok         16 hooks in 1 file, no event yet");
     assert_eq!(lines[2], "codex        not wired  no hook of ours is in its config");
     assert_eq!(lines[3], "                        → sessionpipe install --harness codex");
-    assert_eq!(lines[4], "outbox       empty; nothing lost");
-    assert_eq!(lines[5..], ["all is well"]);
+    assert!(lines[4].starts_with("not found here: ") && !lines[4].contains("codex"), "{}", lines[4]);
+    assert_eq!(lines[5], "outbox       empty; nothing lost");
+    assert_eq!(lines[6..], ["all is well"]);
 }
 
 #[test]
@@ -155,9 +156,9 @@ fn a_broken_outbox_and_broken_settings_are_said() {
     environment.write(".config/sessionpipe/config.toml", "machine = 7\n");
     let said = environment.expect(1, &["doctor"]);
     assert!(said.stdout.contains(
-            "outbox       the outbox is damaged: file is not a database; to put it aside and begin a new one: sessionpipe flush\n"
+            "outbox  the outbox is damaged: file is not a database; to put it aside and begin a new one: sessionpipe flush\n"
         ), "{}", said.stdout);
-    assert!(said.stdout.contains("config       ~/.config/sessionpipe/config.toml: line 1, column 11: `machine` must be a string, not an integer\n"), "{}", said.stdout);
+    assert!(said.stdout.contains("config  ~/.config/sessionpipe/config.toml: line 1, column 11: `machine` must be a string, not an integer\n"), "{}", said.stdout);
     assert!(said.stdout.ends_with("needs attention: the outbox, the settings\n"), "{}", said.stdout);
 }
 
@@ -167,7 +168,7 @@ fn counters_that_cannot_count_are_said() {
     std::fs::create_dir_all(environment.state()).expect("a folder");
     std::fs::write(environment.state().join("losses"), "x").expect("a file");
     let said = environment.expect(1, &["doctor"]);
-    let line = "outbox       empty; nothing known to be lost; ~/.local/state/sessionpipe/losses counts no losses (invalid data): remove it\n";
+    let line = "outbox  empty; nothing known to be lost; ~/.local/state/sessionpipe/losses counts no losses (invalid data): remove it\n";
     assert!(said.stdout.contains(line), "{}", said.stdout);
     assert!(said.stdout.ends_with("needs attention: the outbox\n"), "{}", said.stdout);
 }
@@ -179,7 +180,7 @@ fn a_redirected_state_is_said() {
     environment.var("SESSIONPIPE_HOME", &elsewhere);
     let said = environment.run(&["doctor"]);
     assert!(
-        said.stdout.contains("state        SESSIONPIPE_HOME moves our folders to ~/elsewhere/state"),
+        said.stdout.contains("state   SESSIONPIPE_HOME moves our folders to ~/elsewhere/state"),
         "{}",
         said.stdout
     );
