@@ -40,7 +40,7 @@ fn a_borrower_is_known_and_answered_with_and_without_its_own_adapter() {
         }
         let names = borrower.events.iter().map(|event| event.name).chain(lender.events.iter().map(|event| event.name));
         for event in names {
-            let reply = |harnesses: &[&'static Harness]| payload::reply(harnesses, lender.name, borrower.name, event);
+            let reply = |harnesses: &[&'static Harness]| payload::reply(harnesses, borrower.name, event);
             assert_eq!(reply(HARNESSES), reply(&without), "{event}");
         }
     }

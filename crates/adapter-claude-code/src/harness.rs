@@ -306,11 +306,11 @@ mod tests {
             ("UserPromptSubmit", r#"{"continue":true}"#),
             ("Stop", "{}"),
         ] {
-            assert_eq!(reply(&[&HARNESS], "claude-code", "cursor", event), stdout, "{event}");
+            assert_eq!(reply(&[&HARNESS], "cursor", event), stdout, "{event}");
         }
         for event in EVENTS.iter().map(|e| e.name) {
             for caller in ["claude-code", "grok", "devin", "vscode-copilot"] {
-                assert_eq!(reply(&[&HARNESS], "claude-code", caller, event), "");
+                assert_eq!(reply(&[&HARNESS], caller, event), "");
             }
         }
     }

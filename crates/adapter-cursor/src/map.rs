@@ -57,7 +57,7 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     }
     let conversation = mapped.session.clone();
     let turn = |turn: Option<String>| turn.filter(|turn| Some(turn) != conversation.as_ref());
-    mapped.seen = mapped.seen.into_iter().flat_map(|seen| refine(seen, payload, &turn)).collect();
+    mapped.seen = mapped.seen.into_iter().flat_map(|seen| refine(seen, payload, turn)).collect();
     if mapped.seen.iter().any(|seen| matches!(seen, Seen::SubagentStart { .. } | Seen::SubagentEnd { .. }))
         && let Some(parent) = payload.text(&["parent_conversation_id"])
     {

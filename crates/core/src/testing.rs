@@ -319,7 +319,7 @@ fn play(adapter: &'static dyn Adapter, fixture: &Fixture, home: &Path) -> (Vec<S
         )
         .to_owned();
         let event = payload.text(&["hook_event_name"]).unwrap_or(&header.event).to_owned();
-        stdout.push(payload::reply(&[harness], &header.harness, &caller, &event).to_owned());
+        stdout.push(payload::reply(&[harness], &caller, &event).to_owned());
         let at_ms = header.at_ms;
         let hook = Hook { header, caller, payload };
         let Ok(mapped) = adapter.map(&hook) else { continue };

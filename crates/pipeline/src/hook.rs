@@ -116,7 +116,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, harnesses: &[&'static Harne
     // Asked again: a long payload may have named its sender late.
     let caller = input.caller(harnesses, &call.harness);
     let event = input.scanner.event().unwrap_or(&call.event);
-    print(payload::reply(harnesses, &call.harness, caller, event), deadline);
+    print(payload::reply(harnesses, caller, event), deadline);
 
     if let (Ok(()), Some(dirs)) = (kept, &dirs) {
         wake::wake(dirs, start_worker);

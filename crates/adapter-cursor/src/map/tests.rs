@@ -34,8 +34,8 @@ fn payload(event: &str, more: &Value) -> Value {
     payload
 }
 
-fn mapped(event: &str, more: Value) -> Mapped {
-    map(&hook("cursor", event, &payload(event, &more).to_string(), &[])).expect("mapped")
+fn mapped(event: &str, more: impl Into<Value>) -> Mapped {
+    map(&hook("cursor", event, &payload(event, &more.into()).to_string(), &[])).expect("mapped")
 }
 
 fn seen(event: &str, more: Value) -> Vec<Seen> {
