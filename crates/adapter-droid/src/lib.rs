@@ -16,13 +16,13 @@
 //! | `PreToolUse` | ToolStart | always | `tool.started`; `turn.started` (derived) where no hook told the first prompt |
 //! | `PostToolUse` | ToolEnd | always | `tool.ended` ok, `files.changed`; a call that failed has none |
 //! | `Notification` | Notification | always | `attention.needed` permission or question; an interrupt: `turn.ended` interrupt and `attention.needed` idle |
-//! | `Stop` | Stop | always | `turn.ended` stop, also after a refused model request |
+//! | `Stop` | Stop | always | `turn.ended` stop, also after a refused model request and a tool that was interrupted |
 //! | `SubagentStop` | SubagentEnd | always | `subagent.started` (derived) and `subagent.ended`: nothing tells when it began |
 //! | `PreCompact` | CompactStart | always | `context.compacted`: there is no hook after it |
 //! | `SessionEnd` | SessionEnd | always | `session.ended` |
 //!
 //! Not said by any hook: the end of a call that failed or was denied (its turn's end closes it), that a turn ended with an
-//! error, the model, and the tool's call id.
+//! error or while a tool ran, the model, and the tool's call id. A running program takes up changed hooks by itself.
 //!
 //! [`Means`]: sessionpipe_core::harness::Means
 

@@ -6,7 +6,7 @@
 //!   waited in the queue: a tool call tells that a turn runs, and Stop ends one whether or not its start was told. A Stop
 //!   with `stop_hook_active` comes after a Stop hook that made the agent go on.
 //! - **Only success has a PostToolUse.** Its `tool_response` is a string, sometimes of JSON: it stays as it is.
-//! - **An interrupt** is a notification of type `idle_prompt`, in place of Stop.
+//! - **An interrupt** of the model is a notification of type `idle_prompt`, in place of Stop; of a tool, a Stop like any other.
 //! - **A permission is asked for a batch of calls** once all of them had their PreToolUse, and before any runs; it names none.
 //!   The end of the newest, or the next start of one, proves that it is answered. The question of AskUser is told by a notification, too.
 //! - **Subagents** are sessions of their own, whose start names the calling one. SubagentStop comes in the calling session, with
