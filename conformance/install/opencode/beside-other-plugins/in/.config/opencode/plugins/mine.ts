@@ -1,0 +1,1 @@
+export const Mine = async () => ({ event: async () => {} });
