@@ -1,14 +1,17 @@
-//! Every fixture through the real hook path: hook processes with the recorded argv, environment and stdin, then `flush`,
-//! then `tail --json --tier 3`.
+//! Every fixture through the real hook path: hook processes with the recorded argv, environment and stdin, or the one
+//! that a plugin of ours writes its lines to, then `flush`, then `tail --json --tier 3`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use sessionpipe_core::testing::{Evidence, Fixture};
+use sessionpipe_core::command::STREAM;
+use sessionpipe_core::harness::STREAM_END;
+use sessionpipe_core::testing::{Call, Evidence, Fixture};
 
 use crate::program::Program;
 
@@ -117,7 +120,9 @@ pub fn play(program: &Program, fixture: &Fixture, schemas: &Schemas) -> Result<(
     let home = tempfile::tempdir()?;
     let home = home.path().canonicalize()?;
     let mut stdout = Vec::new();
-    for call in fixture.calls(&home) {
+    let mut lines = Vec::new();
+    let calls = fixture.calls(&home);
+    for (nth, call) in calls.iter().enumerate() {
         for (path, text) in &call.files {
             std::fs::create_dir_all(path.parent().context("a file without a folder")?)?;
             std::fs::write(path, text)?;
@@ -125,11 +130,31 @@ pub fn play(program: &Program, fixture: &Fixture, schemas: &Schemas) -> Result<(
         if let Some(cwd) = call.cwd.as_ref().filter(|cwd| Path::new(cwd).starts_with(&home)) {
             std::fs::create_dir_all(cwd)?;
         }
-        let done = program.hook(&home, &call.argv, &call.env, call.cwd.as_deref().map(Path::new), &call.stdin)?;
+        let (argv, stdin) = if call.is_line() {
+            let is_last = event_of(call) == Some(STREAM_END) || !calls.get(nth + 1).is_some_and(Call::is_line);
+            if event_of(call) != Some(STREAM_END) {
+                lines.extend(line(&call.stdin)?);
+            }
+            stdout.push(String::new());
+            if !is_last {
+                continue;
+            }
+            let harness = call.argv.first().context("no harness")?;
+            (vec![STREAM.to_owned(), harness.clone()], std::mem::take(&mut lines))
+        } else {
+            (call.argv.clone(), call.stdin.clone())
+        };
+        let done = program.hook(&home, &argv, &call.env, call.cwd.as_deref().map(Path::new), &stdin)?;
         if !done.status.success() || !done.stderr.is_empty() {
             bail!("the hook: {}, stderr {:?}", done.status, String::from_utf8_lossy(&done.stderr));
         }
-        stdout.push(String::from_utf8(done.stdout).context("stdout is not UTF-8")?);
+        let printed = String::from_utf8(done.stdout).context("stdout is not UTF-8")?;
+        if call.is_line() && !printed.is_empty() {
+            bail!("the process that a plugin writes to printed {printed:?}");
+        }
+        if !call.is_line() {
+            stdout.push(printed);
+        }
     }
     let events = program.events(&home)?;
     for (at, event) in events.iter().enumerate() {
@@ -142,6 +167,19 @@ pub fn play(program: &Program, fixture: &Fixture, schemas: &Schemas) -> Result<(
         }
     }
     fixture.check(&home, &stdout, &events).map_err(anyhow::Error::msg)
+}
+
+/// The native event that a call names.
+fn event_of(call: &Call) -> Option<&str> {
+    call.argv.get(1).map(String::as_str)
+}
+
+/// A plugin's line, as if it were written now: what is old is not kept.
+fn line(stdin: &[u8]) -> Result<Vec<u8>> {
+    let mut line: Value = serde_json::from_slice(stdin)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
+    line["t"] = u64::try_from(now)?.into();
+    Ok((line.to_string() + "\n").into_bytes())
 }
 
 /// The protocol's published schemas.

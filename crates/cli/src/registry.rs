@@ -21,6 +21,8 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_kiro::HARNESS,
     #[cfg(feature = "antigravity")]
     &sessionpipe_adapter_antigravity::HARNESS,
+    #[cfg(feature = "opencode")]
+    &sessionpipe_adapter_opencode::HARNESS,
     #[cfg(feature = "pi")]
     &sessionpipe_adapter_pi::HARNESS,
     #[cfg(feature = "omp")]
@@ -47,6 +49,8 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_kiro::ADAPTER,
         #[cfg(feature = "antigravity")]
         &sessionpipe_adapter_antigravity::ADAPTER,
+        #[cfg(feature = "opencode")]
+        &sessionpipe_adapter_opencode::ADAPTER,
         #[cfg(feature = "pi")]
         &sessionpipe_adapter_pi::ADAPTER,
         #[cfg(feature = "omp")]

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A *scenario* has `inputs` (a sequence of calls, in order) in place of `input`. `stdin` is an object or the raw text; the
-//! payload of a harness that passes it as an argument is the third word of `argv`. `files` are texts by their path.
+//! payload of a harness that passes it as an argument is the third word of `argv`. A line that a plugin of ours writes is a
+//! call whose payload names its `event`, the same as `argv` does. `files` are texts by their path.
 //! Fixtures live in the home `/home/dev`: [`Fixture::calls`] moves it to the test's own.
 //!
 //! Of an expected event, `type` and `data` are compared whole, `harness` and `session` by the members that are named.
@@ -121,6 +122,15 @@ pub struct Call {
     pub stdin: Vec<u8>,
     /// Files to write before the call: path and text.
     pub files: Vec<(PathBuf, String)>,
+}
+
+impl Call {
+    /// Whether it is a line that a plugin of ours writes: one that names its event itself, as argv does.
+    #[must_use]
+    pub fn is_line(&self) -> bool {
+        let event = serde_json::from_slice::<Value>(&self.stdin).ok().and_then(|line| line.get("event").cloned());
+        event.as_ref().and_then(Value::as_str).is_some_and(|event| self.argv.get(1).is_some_and(|named| named == event))
+    }
 }
 
 impl Fixture {
