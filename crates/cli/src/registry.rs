@@ -9,18 +9,18 @@ pub const HARNESSES: &[&Harness] = &[
     &sessionpipe_adapter_claude_code::HARNESS,
     #[cfg(feature = "codex")]
     &sessionpipe_adapter_codex::HARNESS,
-    #[cfg(feature = "copilot-cli")]
-    &sessionpipe_adapter_copilot_cli::HARNESS,
-    #[cfg(feature = "cursor")]
-    &sessionpipe_adapter_cursor::HARNESS,
     #[cfg(feature = "gemini-cli")]
     &sessionpipe_adapter_gemini_cli::HARNESS,
+    #[cfg(feature = "antigravity")]
+    &sessionpipe_adapter_antigravity::HARNESS,
+    #[cfg(feature = "cursor")]
+    &sessionpipe_adapter_cursor::HARNESS,
+    #[cfg(feature = "copilot-cli")]
+    &sessionpipe_adapter_copilot_cli::HARNESS,
     #[cfg(feature = "droid")]
     &sessionpipe_adapter_droid::HARNESS,
     #[cfg(feature = "kiro")]
     &sessionpipe_adapter_kiro::HARNESS,
-    #[cfg(feature = "antigravity")]
-    &sessionpipe_adapter_antigravity::HARNESS,
     #[cfg(feature = "opencode")]
     &sessionpipe_adapter_opencode::HARNESS,
     #[cfg(feature = "pi")]
@@ -37,18 +37,18 @@ pub fn adapters() -> Vec<&'static dyn Adapter> {
         &sessionpipe_adapter_claude_code::ADAPTER,
         #[cfg(feature = "codex")]
         &sessionpipe_adapter_codex::ADAPTER,
-        #[cfg(feature = "copilot-cli")]
-        &sessionpipe_adapter_copilot_cli::ADAPTER,
-        #[cfg(feature = "cursor")]
-        &sessionpipe_adapter_cursor::ADAPTER,
         #[cfg(feature = "gemini-cli")]
         &sessionpipe_adapter_gemini_cli::ADAPTER,
+        #[cfg(feature = "antigravity")]
+        &sessionpipe_adapter_antigravity::ADAPTER,
+        #[cfg(feature = "cursor")]
+        &sessionpipe_adapter_cursor::ADAPTER,
+        #[cfg(feature = "copilot-cli")]
+        &sessionpipe_adapter_copilot_cli::ADAPTER,
         #[cfg(feature = "droid")]
         &sessionpipe_adapter_droid::ADAPTER,
         #[cfg(feature = "kiro")]
         &sessionpipe_adapter_kiro::ADAPTER,
-        #[cfg(feature = "antigravity")]
-        &sessionpipe_adapter_antigravity::ADAPTER,
         #[cfg(feature = "opencode")]
         &sessionpipe_adapter_opencode::ADAPTER,
         #[cfg(feature = "pi")]
