@@ -1,4 +1,4 @@
-//! The pipeline: hook → spool → worker → outbox.
+//! The pipeline: hook → spool → worker → outbox → sinks.
 //!
 //! # The way of the data
 //!
@@ -20,6 +20,7 @@
 //! | [`take`] | one batch of jobs: payload → adapter → tracker → facts → redact → bound → outbox |
 //! | [`quarantine`] | what is kept of a job that could not be used |
 //! | [`outbox`] | the events in the order in which they were accepted, and all that must agree with them |
+//! | [`sink`] | where the person points the stream, and how it gets there |
 //! | [`platform`] | what needs unsafe code or the process's own environment |
 //!
 //! # Nothing lost, nothing twice
@@ -44,6 +45,7 @@ pub mod outbox;
 pub mod platform;
 pub mod process;
 pub mod quarantine;
+pub mod sink;
 pub mod spool;
 pub mod stream;
 pub mod take;

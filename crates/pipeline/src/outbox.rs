@@ -4,6 +4,7 @@
 //! again after a crash: the sessions' state, the jobs that are done, the counters, what was lost and what could not be
 //! used. A batch of jobs is one transaction, so that all of these agree at any moment.
 
+mod ledger;
 mod read;
 mod schema;
 mod write;
@@ -11,6 +12,9 @@ mod write;
 use sessionpipe_core::adapter::Position;
 use sessionpipe_core::tracker::SessionState;
 
+pub use ledger::{
+    Flight, Ledger, MAX_UNDELIVERED, Pause, ReceiverInfo, Retry, SinkRow, SinkState, Stored, Undelivered,
+};
 pub use read::{Entry, Events, HarnessActivity, LossCount, Quarantined, Query, Reader, SessionRow, Stats};
 pub use schema::FORMAT;
 pub use write::{Batch, OpenProcess, Outbox};
@@ -53,11 +57,14 @@ pub enum Loss {
     DamagedOutbox,
     /// A record of a transcript could not be read.
     Transcript,
+    /// An event that a sink's receiver would not take was dropped for its age, or because there were too many.
+    Undelivered,
 }
 
 impl Loss {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Pruned, Self::Quarantine, Self::DamagedOutbox, Self::Transcript];
+    pub const ALL: [Self; 5] =
+        [Self::Pruned, Self::Quarantine, Self::DamagedOutbox, Self::Transcript, Self::Undelivered];
 
     /// As it is stored, and shown.
     #[must_use]
@@ -67,6 +74,7 @@ impl Loss {
             Self::Quarantine => "quarantine pruned",
             Self::DamagedOutbox => "outbox damaged",
             Self::Transcript => "transcript unreadable",
+            Self::Undelivered => "undelivered pruned",
         }
     }
 }

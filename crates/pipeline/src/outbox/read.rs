@@ -8,6 +8,7 @@ use sessionpipe_core::event::Event;
 use sessionpipe_core::job::Process;
 
 use super::write::FAILURES;
+use super::ledger::{self, SinkRow, Undelivered};
 use super::{OpenProcess, OutboxError, Tracked, schema};
 
 /// Events are fetched so many at a time: a reader never holds the database for long, nor many events in memory.
@@ -229,6 +230,22 @@ impl Reader {
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Every sink that was ever met, by name.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn sinks(&self) -> Result<Vec<SinkRow>, OutboxError> {
+        if schema::has_sinks(&self.db)? { ledger::sinks(&self.db) } else { Ok(Vec::new()) }
+    }
+
+    /// The events that sinks' receivers would not take.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn undelivered(&self) -> Result<Vec<Undelivered>, OutboxError> {
+        if schema::has_sinks(&self.db)? { ledger::undelivered(&self.db, None) } else { Ok(Vec::new()) }
     }
 
     /// The size of the outbox.

@@ -14,7 +14,7 @@ use super::OutboxError;
 
 /// The format of the file (`user_version`). Raise it when a table or the stored state gains what an older writer would
 /// lose.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 
 /// How long to wait for a reader that holds the database: a checkpoint is the only thing that ever needs to.
 const BUSY: Duration = Duration::from_secs(5);
@@ -65,6 +65,26 @@ CREATE TABLE IF NOT EXISTS quarantine (
     reason TEXT NOT NULL,
     payload TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS sinks (
+    name TEXT PRIMARY KEY,
+    pos INTEGER NOT NULL,
+    missed INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS undelivered (
+    sink TEXT NOT NULL,
+    pos INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (sink, pos)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS forgotten (
+    harness TEXT NOT NULL,
+    session TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    PRIMARY KEY (harness, session)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
@@ -86,6 +106,19 @@ pub(super) fn open(path: &Path) -> Result<Connection, OutboxError> {
         db.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;"))?;
     }
     Ok(db)
+}
+
+/// Opens the file for one who delivers to a sink; `None` when there is none that holds what sinks need: the worker makes it.
+pub(super) fn open_to_deliver(path: &Path) -> Result<Option<Connection>, OutboxError> {
+    if !path.try_exists()? {
+        return Ok(None);
+    }
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    db.busy_timeout(BUSY)?;
+    let format = check_format(&db)?;
+    // Its commits need not survive a power cut, and it has no use for a large cache.
+    db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -1024; PRAGMA journal_size_limit = 8388608;")?;
+    Ok((format == FORMAT).then_some(db))
 }
 
 /// Opens the file for reading; `None` when there is none.
@@ -121,6 +154,11 @@ fn unchanging(path: &Path) -> OsString {
     }
     uri.extend_from_slice(b"?immutable=1");
     OsString::from_vec(uri)
+}
+
+/// Whether the tables of the sinks are there: those of an earlier format come with the next worker.
+pub(super) fn has_sinks(db: &Connection) -> Result<bool, OutboxError> {
+    Ok(check_format(db)? >= 2)
 }
 
 fn check_format(db: &Connection) -> Result<i64, OutboxError> {

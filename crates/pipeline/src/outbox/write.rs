@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior, params};
 use sessionpipe_core::event::Event;
 use sessionpipe_core::job::Process;
 
@@ -12,7 +12,7 @@ use super::{Loss, MAX_AGE_MS, MAX_BYTES, MAX_QUARANTINED, OutboxError, PRUNE_STE
 pub(super) const FAILURES: &str = "write_failures";
 
 /// Set when this file replaced a damaged one: what its predecessor numbered is not known any more.
-const REPLACED: &str = "replaced_ms";
+pub(super) const REPLACED: &str = "replaced_ms";
 
 /// The outbox, open for writing. Only who holds the worker's lock may have one.
 #[derive(Debug)]
@@ -106,21 +106,17 @@ impl Outbox {
         let too_big = self.bytes()? > self.max_bytes;
         let oldest = now_ms - MAX_AGE_MS;
         let batch = self.batch()?;
-        let mut gone = batch.tx.execute(
-            "DELETE FROM events WHERE pos IN (SELECT pos FROM events WHERE time_ms < ?1 ORDER BY time_ms LIMIT ?2)",
-            params![oldest, PRUNE_STEP],
-        )?;
+        let old = "SELECT pos FROM events WHERE time_ms < ?1 ORDER BY time_ms LIMIT ?2";
+        let mut gone = batch.drop_events(old, params![oldest, PRUNE_STEP])?;
         if too_big && gone == 0 {
-            gone = batch.tx.execute(
-                "DELETE FROM events WHERE pos IN (SELECT pos FROM events ORDER BY pos LIMIT ?1)",
-                [PRUNE_STEP],
-            )?;
+            gone = batch.drop_events("SELECT pos FROM events ORDER BY pos LIMIT ?1", [PRUNE_STEP])?;
         }
         batch.tx.execute("DELETE FROM sessions WHERE updated_ms < ?1", [oldest])?;
         let quarantined = batch.tx.execute("DELETE FROM quarantine WHERE at_ms < ?1", [oldest])?;
-        let gone = gone as u64;
+        let undelivered = batch.tx.execute("DELETE FROM undelivered WHERE at_ms < ?1", [oldest])?;
         batch.lose(Loss::Pruned.name(), gone, now_ms)?;
         batch.lose(Loss::Quarantine.name(), quarantined as u64, now_ms)?;
+        batch.lose(Loss::Undelivered.name(), undelivered as u64, now_ms)?;
         batch.commit()?;
         if gone > 0 {
             // It gives one page back per step.
@@ -160,6 +156,17 @@ impl Batch<'_> {
     /// When it cannot be written: then none of it has happened.
     pub fn commit(self) -> Result<(), OutboxError> {
         Ok(self.tx.commit()?)
+    }
+
+    /// Deletes the events at these positions, and counts for each sink those that it has not got; how many went.
+    fn drop_events(&self, positions: &str, parameters: impl Params + Copy) -> Result<u64, OutboxError> {
+        let missed = format!(
+            "UPDATE sinks SET missed = missed + (
+                 SELECT count(*) FROM events WHERE pos IN ({positions}) AND events.pos > sinks.pos)"
+        );
+        self.tx.prepare_cached(&missed)?.execute(parameters)?;
+        let delete = format!("DELETE FROM events WHERE pos IN ({positions})");
+        Ok(self.tx.prepare_cached(&delete)?.execute(parameters)? as u64)
     }
 
     /// Whether a job's events are in already: the worker died before it could delete the file.
@@ -311,14 +318,7 @@ impl Batch<'_> {
     /// # Errors
     /// When the database cannot be written.
     pub fn lose(&self, kind: &str, count: u64, now_ms: i64) -> Result<(), OutboxError> {
-        if count > 0 {
-            let mut upsert = self.tx.prepare_cached(
-                "INSERT INTO losses (kind, count, last_ms) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET count = count + excluded.count, last_ms = excluded.last_ms",
-            )?;
-            upsert.execute(params![kind, count, now_ms])?;
-        }
-        Ok(())
+        lose(&self.tx, kind, count, now_ms)
     }
 
     /// Notes that the channel that a harness has beside its hooks has spoken.
@@ -333,4 +333,15 @@ impl Batch<'_> {
         upsert.execute(params![harness, at_ms])?;
         Ok(())
     }
+}
+
+pub(super) fn lose(db: &Connection, kind: &str, count: u64, now_ms: i64) -> Result<(), OutboxError> {
+    if count > 0 {
+        let mut upsert = db.prepare_cached(
+            "INSERT INTO losses (kind, count, last_ms) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET count = count + excluded.count, last_ms = excluded.last_ms",
+        )?;
+        upsert.execute(params![kind, count, now_ms])?;
+    }
+    Ok(())
 }

@@ -183,7 +183,7 @@ fn a_newer_outbox_ends_an_old_worker() {
     });
     assert_eq!(place.spool().list().expect("jobs"), [job]);
     let error = Reader::open(&place.host.dirs.outbox()).expect_err("too new");
-    assert_eq!(error.to_string(), "the outbox has format 9, this program knows only 1: upgrade sessionpipe");
+    assert_eq!(error.to_string(), "the outbox has format 9, this program knows only 2: upgrade sessionpipe");
 }
 
 #[test]
