@@ -186,7 +186,8 @@ fn differ(was: Option<&Vec<u8>>, is: Option<&Vec<u8>>) -> String {
 pub fn document(path: &Path, bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     match path.extension()?.to_str()? {
-        "json" => serde_json::from_str(text).ok(),
+        // Some harnesses allow comments.
+        "json" => jsonc_parser::parse_to_serde_value(text, &jsonc_parser::ParseOptions::default()).ok(),
         "toml" => toml_edit::de::from_str(text).ok(),
         _ => None,
     }
@@ -322,7 +323,10 @@ mod tests {
         let ran = json!({"model": "m", "hooks": {"Stop": [guard, ours], "Start": [ours]}}).to_string();
         let good = json!({"hooks": {"Stop": [guard]}, "model": "m"}).to_string();
         let written = files("{}");
-        assert_eq!(uninstalled(&Files::new(), &written, &files(&ran), &files(&good)), Vec::<String>::new());
+        let commented = format!("// mine\n{ran}");
+        for ran in [&ran, &commented] {
+            assert_eq!(uninstalled(&Files::new(), &written, &files(ran), &files(&good)), Vec::<String>::new());
+        }
         for bad in [
             json!({"hooks": {"Stop": [guard]}}),
             json!({"model": "m", "hooks": {"Stop": [guard, ours]}}),

@@ -94,11 +94,11 @@ fn expected(event: &Value) -> Value {
     if let Some(ms) = data.get_mut("ms") {
         *ms = "*".into();
     }
-    // Made from the turn's id, which is numbered here.
+    // Made from the turn's id, which is numbered here, or from the time.
     if let Some(id) = data.get_mut("attention_id")
-        && let Some(made) = id.as_str().and_then(|id| id.strip_prefix("perm-"))
+        && let Some((made @ ("perm" | "notif"), from)) = id.as_str().and_then(|id| id.split_once('-'))
     {
-        *id = format!("$perm{made}").into();
+        *id = format!("${made}{from}").into();
     }
     let mut harness = serde_json::json!({"name": event["harness"]["name"]});
     if let Some(native) = event["harness"].get("event") {
@@ -146,10 +146,10 @@ mod tests {
     #[test]
     fn an_expected_event_has_no_times() {
         let event = serde_json::json!({"id": "x", "time": "t", "type": "tool.ended", "harness": {"name": "h", "version": "1", "event": "E"},
-            "session": {"id": "s", "seq": 3}, "data": {"ms": 12, "ok": true}});
+            "session": {"id": "s", "seq": 3}, "data": {"ms": 12, "ok": true, "attention_id": "notif-1796047871870"}});
         assert_eq!(
             expected(&event),
-            serde_json::json!({"type": "tool.ended", "data": {"ms": "*", "ok": true},
+            serde_json::json!({"type": "tool.ended", "data": {"ms": "*", "ok": true, "attention_id": "$notif1796047871870"},
             "harness": {"name": "h", "event": "E"}, "session": {"id": "s"}})
         );
     }

@@ -66,6 +66,7 @@ fn steps(script: &str, project: &Path) -> Option<Vec<Step>> {
         ],
         "api-error" => vec![Fail(400, "lab: the model refuses this request")],
         "permission" => vec![shell("touch lab-permission.txt", true), Say("The command was allowed.")],
+        "ask" => vec![ask("Which one?"), Say("The question was answered.")],
         "subagent" => vec![delegate("Please look around. [[lab:sub]]"), await_agent(), Say("The subagent is done.")],
         "sub" => vec![look_around(), finish_agent("Subagent result."), Say("Subagent result.")],
         // The runner acts once `lab-running` is there; only it makes `lab-go`. First the harness shows what it runs.
@@ -258,6 +259,16 @@ fn edit_file(file: &str, before: &'static str, after: &str) -> Step {
     let change = format!("*** Begin Patch\n*** Update File: note.txt\n@@\n-{before}\n+{after}\n*** End Patch\n");
     // Some edit tools take a form that none of these arguments fits.
     patch(change, &["Edit", "edit", "replace", "apply_patch"], args, Some(before))
+}
+
+/// Puts a question with two answers to the person.
+fn ask(question: &str) -> Step {
+    let options = json!([{"label": "One", "description": "the first"}, {"label": "Two", "description": "the second"}]);
+    let args = json!({"questions": [{
+        "id": "lab", "header": "Lab", "question": question, "type": "choice", "multiSelect": false, "options": options,
+    }]});
+    let names = &["AskUserQuestion", "ask_user", "request_user_input"];
+    Step::Call(Call { names, args, text: None, program: None, needs: None })
 }
 
 fn delegate(prompt: &str) -> Step {
