@@ -60,16 +60,14 @@ fn a_session_starts_with_what_is_known_of_it() {
         mapped,
         Mapped {
             session: Some(SESSION.into()),
-            parent: None,
             cwd: Some("/home/dev/proj".into()),
             transcript: Some(format!("/home/dev/.claude/projects/-home-dev-proj/{SESSION}.jsonl")),
             model: Some("claude-opus-5[1m]".into()),
             title: Some(("forked-name".into(), TitleSource::Custom)),
             version: Some("2.1.328".into()),
             event: "SessionStart".into(),
-            endless: false,
-            partial: false,
             seen: vec![Seen::SessionStart { source: StartSource::Fork }],
+            ..Mapped::default()
         }
     );
 }
