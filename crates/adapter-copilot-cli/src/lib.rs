@@ -16,7 +16,7 @@
 //! | native event | means | registered | becomes, or why not |
 //! |---|---|---|---|
 //! | `sessionStart` | SessionStart | always | `session.started`; on a screen it comes with the first prompt |
-//! | `sessionEnd` | SessionEnd | always | `session.ended`; `error`, `abort`, `timeout`: `turn.ended`, too; `complete` with a turn open: that turn's end alone, as before 1.0.22 it came after every prompt |
+//! | `sessionEnd` | SessionEnd | always | `session.ended`; `error`, `abort`, `timeout`: `turn.ended`, too; `complete` by a version that does not say that it is 1.0.22 or later, with a turn open: that turn's end alone, as it came after every prompt |
 //! | `userPromptSubmitted` | Prompt | always | `turn.started`; a `<system_notification>` is the program's own; a subagent's: `subagent.started` where it has none |
 //! | `userPromptTransformed` | Ignored | never | the same prompt again, with what the program adds |
 //! | `preToolUse` | ToolStart | always | `tool.started` |

@@ -7,10 +7,13 @@
 //!   the parent's), and name it as the agent. All is told of the parent's session. They have a prompt and a stop of their
 //!   own; the general-purpose agent is documented to have no start and end beside these.
 //! - **A failing command is a success**: its exit code is the last line of its text.
+//! - **A session's end** came after every prompt before 1.0.22, and since then may come twice where a subagent works in the
+//!   background. It is called `complete` also after SIGINT.
 //! - **Errors** come once for each try, and nothing says which is the last: the turn's end, or the session's, does.
 //! - **A person is asked** when a notification says so, never by `permissionRequest`, which comes for every rule.
 
 use jiff::Timestamp;
+use semver::Version;
 use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::harness::{Means, ToolKind};
@@ -39,6 +42,9 @@ const NAMES: Fields = Fields {
     ..FIELDS
 };
 
+/// Before, an end and a start came after every prompt.
+const ENDS_ONCE: Version = Version::new(1, 0, 22);
+
 /// The id that a subagent's session has for its parent.
 const PARENT: &[&str] = &["parentAgentId", "parent_agent_id"];
 
@@ -53,6 +59,7 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     let payload = &hook.payload;
     let mut mapped = stdin_hook::map(&HARNESS, &NAMES, hook)?;
     mapped.version = hook.header.env.get(VERSION).cloned();
+    let ends_once = mapped.version.as_ref().is_some_and(|v| Version::parse(v).is_ok_and(|v| v >= ENDS_ONCE));
     let agent = payload.text(NAMES.agent).map(|id| Agent { id, kind: payload.text(NAMES.agent_type) });
     if agent.as_ref().is_some_and(|agent| mapped.session.as_deref() == Some(agent.id)) {
         mapped.session = payload.text(PARENT).map(str::to_owned);
@@ -61,7 +68,7 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     mapped.seen = if is_notice {
         vec![request(payload).map_or(Seen::Activity, Seen::NeedsYou)]
     } else {
-        mapped.seen.into_iter().flat_map(|seen| refine(seen, payload, agent.as_ref())).collect()
+        mapped.seen.into_iter().flat_map(|seen| refine(seen, payload, agent.as_ref(), ends_once)).collect()
     };
     Ok(mapped)
 }
@@ -82,7 +89,7 @@ impl Agent<'_> {
     }
 }
 
-fn refine(seen: Seen, payload: &Payload, agent: Option<&Agent<'_>>) -> Vec<Seen> {
+fn refine(seen: Seen, payload: &Payload, agent: Option<&Agent<'_>>, ends_once: bool) -> Vec<Seen> {
     match (seen, agent) {
         (Seen::Prompt { .. }, Some(agent)) => vec![agent.start()],
         (Seen::Stop { .. }, Some(agent)) => vec![agent.end()],
@@ -93,7 +100,7 @@ fn refine(seen: Seen, payload: &Payload, agent: Option<&Agent<'_>>) -> Vec<Seen>
             vec![Seen::Prompt { turn, chars, by }]
         }
         (Seen::CompactStart { trigger }, None) => compaction(trigger),
-        (Seen::SessionEnd { reason }, _) => session_end(payload.text(&["reason"]), reason),
+        (Seen::SessionEnd { reason }, _) => session_end(payload.text(&["reason"]), reason, ends_once),
         (Seen::CallFailed { .. }, _) => vec![call_failure(payload)],
         (Seen::ToolStart(call), _) => vec![Seen::ToolStart(read_input(call))],
         (Seen::ToolEnd { call, result }, _) => tool_end(read_input(call), result),
@@ -106,9 +113,10 @@ fn compaction(trigger: CompactTrigger) -> Vec<Seen> {
     vec![Seen::CompactStart { trigger }, Seen::Compacted { trigger: Some(trigger) }]
 }
 
-fn session_end(said: Option<&str>, reason: EndReason) -> Vec<Seen> {
+fn session_end(said: Option<&str>, reason: EndReason, ends_once: bool) -> Vec<Seen> {
     let turn = match said {
-        Some("complete") => return vec![Seen::RunEnd { reason }],
+        Some("complete") if !ends_once => return vec![Seen::RunEnd { reason }],
+        // An interrupted run is complete, too: the turn that it leaves open was not.
         Some("error") => Some(Seen::Failed { turn: None, error: None }),
         Some("timeout") => Some(Seen::Failed { turn: None, error: Some("timeout".to_owned()) }),
         Some("abort") => Some(Seen::Aborted { turn: None }),

@@ -20,8 +20,14 @@ fn read(_: &str, body: &Value) -> Conversation {
         calls: list(message, "tool_calls").next().is_some(),
     });
     let tools: Vec<_> = list(body, "tools")
-        .map(|tool| &tool["function"])
-        .map(|tool| Tool { name: string(tool, "name"), schema: tool["parameters"].clone(), ..Tool::default() })
+        .map(|tool| match &tool["custom"] {
+            Value::Null => Tool {
+                name: string(&tool["function"], "name"),
+                schema: tool["function"]["parameters"].clone(),
+                ..Tool::default()
+            },
+            custom => Tool { name: string(custom, "name"), freeform: true, ..Tool::default() },
+        })
         .collect();
     let side_answer = tools.is_empty().then(|| "Lab title".to_owned());
     Conversation {
@@ -46,8 +52,12 @@ fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
     });
     let (finish, delta) = match reply {
         Reply::Call { tool, input } => {
-            let call = json!({"id": format!("call_lab{n}"), "type": "function",
-                "function": {"name": tool.name, "arguments": input.to_string()}});
+            let id = format!("call_lab{n}");
+            let call = if tool.freeform {
+                json!({"id": id, "type": "custom", "custom": {"name": tool.name, "input": input}})
+            } else {
+                json!({"id": id, "type": "function", "function": {"name": tool.name, "arguments": input.to_string()}})
+            };
             ("tool_calls", json!({"content": null, "tool_calls": [call]}))
         }
         Reply::Say(text) | Reply::Fail { message: text, .. } => ("stop", json!({"content": text})),
@@ -125,6 +135,19 @@ mod tests {
         assert_eq!(events[3].1["usage"]["prompt_tokens"], 1304);
         assert_eq!(events[3].1["choices"], json!([]));
         assert_eq!(events[4].1, "[DONE]");
+    }
+
+    #[test]
+    fn a_tool_that_takes_one_text_gets_it() {
+        let tools = json!([{"type": "custom", "custom": {"name": "apply_patch", "format": {"type": "grammar"}}}]);
+        let read = read("", &json!({"model": "m", "tools": tools}));
+        let tool = Tool { name: "apply_patch".into(), freeform: true, ..Tool::default() };
+        assert_eq!(read.tools, [tool.clone()]);
+        let call = Reply::Call { tool, input: json!("*** Begin Patch") };
+        assert_eq!(
+            document(&write(1, &Usage::of(1), &Conversation::default(), &call))["choices"][0]["message"]["tool_calls"][0],
+            json!({"id": "call_lab1", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin Patch"}})
+        );
     }
 
     #[test]

@@ -190,11 +190,19 @@ fn a_subagents_prompt_and_stop_are_its_own() {
 fn how_a_session_ends() {
     let end = |reason: &str| seen("sessionEnd", &format!(r#"{{"sessionId":"s","cwd":"/p","reason":"{reason}"}}"#));
     let over = |reason| Seen::SessionEnd { reason };
-    assert_eq!(end("complete"), [Seen::RunEnd { reason: EndReason::Other }]);
+    assert_eq!(end("complete"), [over(EndReason::Other)]);
     assert_eq!(end("user_exit"), [over(EndReason::Exit)]);
     assert_eq!(end("error"), [Seen::Failed { turn: None, error: None }, over(EndReason::Other)]);
     assert_eq!(end("abort"), [Seen::Aborted { turn: None }, over(EndReason::Other)]);
     assert_eq!(end("some new one"), [over(EndReason::Other)]);
+    // Older versions end the session after every prompt, and do not say which they are.
+    for version in [None, Some("1.0.21"), Some("x")] {
+        let env = version.map(|version| (VERSION.to_owned(), version.to_owned())).into_iter().collect();
+        let header = Header { event: "sessionEnd".to_owned(), env, ..Header::default() };
+        let payload = payload::parse(br#"{"sessionId":"s","cwd":"/p","reason":"complete"}"#).expect("a payload");
+        let old = map(&Hook { header, caller: "copilot-cli".to_owned(), payload }).expect("mapped");
+        assert_eq!(old.seen, [Seen::RunEnd { reason: EndReason::Other }], "{version:?}");
+    }
 }
 
 #[test]
