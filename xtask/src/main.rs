@@ -28,6 +28,8 @@ enum Task {
     /// Compare what one hook costs in a program with all harnesses and in one with a single harness: instructions (by
     /// `valgrind`) and system calls (by `strace`)
     HookCost,
+    /// Check, lint and test the plugins in crates/*/plugin, with node and npm
+    Plugins,
     /// Run every benchmark
     Bench {
         /// Only benchmarks whose name contains this
@@ -41,6 +43,7 @@ fn main() -> anyhow::Result<()> {
         Task::Features => each_alone(),
         Task::Dist => dist(),
         Task::Schema => schema(),
+        Task::Plugins => plugins(),
         Task::HookCost => hook_cost(),
         Task::Bench { name } => bench(name.as_deref().unwrap_or_default()),
     }
@@ -176,6 +179,34 @@ fn schema() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where the plugins lie as JavaScript, to be tested: below the package.json that says that they are modules.
+const BUILT_PLUGINS: &str = "target/plugins";
+
+fn plugins() -> anyhow::Result<()> {
+    // What is installed is named with its exact version, and none of its install scripts is run.
+    let install = "install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --loglevel=error";
+    run(&mut tool("npm", install))?;
+    run(&mut tool("node", "node_modules/typescript/bin/tsc"))?;
+    run(&mut tool("node", "node_modules/eslint/bin/eslint.js --max-warnings=0 crates"))?;
+    let mut tests = tool("node", "--test");
+    for plugin in std::fs::read_dir(root().join("crates"))? {
+        let plugin = plugin?;
+        for source in std::fs::read_dir(plugin.path().join("plugin")).into_iter().flatten() {
+            let name = source?.file_name();
+            if let Some(test) = name.to_str().and_then(|name| name.strip_suffix(".test.ts")) {
+                tests.arg(Path::new(BUILT_PLUGINS).join(plugin.file_name()).join(format!("plugin/{test}.test.js")));
+            }
+        }
+    }
+    run(&mut tests)
+}
+
+fn tool(program: &str, args: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(args.split(' ')).current_dir(root());
+    command
+}
+
 fn bench(name: &str) -> anyhow::Result<()> {
     let metadata = metadata()?;
     for package in metadata["packages"].as_array().into_iter().flatten() {
@@ -208,14 +239,18 @@ fn cargo(args: &[&str]) -> anyhow::Result<()> {
 fn command(args: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    command.args(args).current_dir(root);
+    command.args(args).current_dir(root());
     command
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
 fn run(command: &mut Command) -> anyhow::Result<()> {
     let words: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-    let line = format!("cargo {}", words.join(" "));
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+    let line = format!("{program} {}", words.join(" "));
     eprintln!("+ {line}");
     if !command.status().with_context(|| line.clone())?.success() {
         bail!("{line} failed");

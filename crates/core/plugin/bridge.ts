@@ -77,11 +77,14 @@ export class Bridge {
   /** The agent, or the plugin, ends: the child is told by the end of its stdin. */
   close(): void {
     try {
+      // What waits goes into the agent's own buffers then, and out of them as long as the agent lives.
+      this.#isFull = false;
       this.#pump();
       this.#channel?.end();
     } catch {
       // It is gone already.
     }
+    if (this.#channel !== undefined) this.#notBefore = 0;
     this.#channel = undefined;
     this.#isFull = false;
   }
@@ -106,8 +109,9 @@ export class Bridge {
     this.#notBefore = now + RESTART_AFTER;
     try {
       // A child that was given up may still speak: it is listened to only while it is the one.
-      const isCurrent = (): boolean => this.#channel === channel;
-      const channel = open(this.#command, {
+      let channel: Channel | undefined = undefined;
+      const isCurrent = (): boolean => channel !== undefined && this.#channel === channel;
+      channel = open(this.#command, {
         onFlushed: () => {
           if (!isCurrent()) return;
           this.#isFull = false;
