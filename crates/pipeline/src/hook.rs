@@ -50,6 +50,9 @@ use crate::{stream, wake};
 /// Set for the worker and all that it starts: a hook below it was caused by ourselves, and its event is dropped.
 pub const WORKER_VAR: &str = "SESSIONPIPE_WORKER";
 
+/// Set by a person for a shell of which nothing is to be kept; `0` and nothing are as if it were not set.
+pub const OFF_VAR: &str = "SESSIONPIPE_OFF";
+
 /// Set for the program that stood in a harness's config before us: should that call us again, it is not started again.
 pub const PREVIOUS_VAR: &str = "SESSIONPIPE_PREVIOUS_NOTIFY";
 
@@ -132,9 +135,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>, harnesses: &[&'static Harne
     }
 }
 
-/// Our folders; none where nothing may be left, in a process that our own worker caused above all.
+/// Our folders; none where nothing may be left: in a process that our own worker caused, and where the person said so.
 pub(crate) fn folders() -> Option<Dirs> {
-    let is_ours = platform::var(WORKER_VAR).is_some();
+    let is_off = platform::var(OFF_VAR).is_some_and(|value| !value.is_empty() && value != "0");
+    let is_ours = is_off || platform::var(WORKER_VAR).is_some();
     // Where there is neither a home nor a variable there is no place to write: never a made-up one.
     let home = platform::home().unwrap_or_default();
     let dirs = Some(Dirs::new(platform::var, &home));

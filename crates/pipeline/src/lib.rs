@@ -20,6 +20,7 @@
 //! | [`take`] | one batch of jobs: payload → adapter → tracker → facts → redact → bound → outbox |
 //! | [`quarantine`] | what is kept of a job that could not be used |
 //! | [`outbox`] | the events in the order in which they were accepted, and all that must agree with them |
+//! | [`settings`] | what the person decided: what is kept, and where it goes |
 //! | [`sink`] | where the person points the stream, and how it gets there |
 //! | [`platform`] | what needs unsafe code or the process's own environment |
 //!
@@ -45,6 +46,7 @@ pub mod outbox;
 pub mod platform;
 pub mod process;
 pub mod quarantine;
+pub mod settings;
 pub mod sink;
 pub mod spool;
 pub mod stream;

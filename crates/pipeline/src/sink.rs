@@ -11,6 +11,9 @@
 //! | [`target`] | where a sink goes, as it is typed and stored |
 //! | [`transport`] | the seam: a batch goes out, an [`Answer`] comes back; one implementation per kind of target |
 //! | [`client`] | HTTP as the transports need it: deadlines, origins, `retry-after` |
+//! | [`http`], [`file`], [`exec`], [`stdout`] | the transports |
+//! | [`delivery`] | one sink's turn: what each answer means, back-off, positions |
+//! | [`couriers`] | the threads of the worker, and `flush` |
 //!
 //! # Nothing lost, nothing twice
 //!
@@ -21,8 +24,15 @@
 
 pub mod client;
 pub mod config;
+pub mod couriers;
+pub mod delivery;
+pub mod exec;
+pub mod file;
+pub mod http;
+pub mod stdout;
 pub mod target;
 pub mod transport;
 
+pub use config::{Begin, SessionIds, Sink, Source};
 pub use target::{BadTarget, Encoding, Target};
 pub use transport::{Answer, Batch, Limits, Outgoing, Receipt, Rejected, Transport};

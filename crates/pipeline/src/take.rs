@@ -5,15 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sessionpipe_core::adapter::{Adapter, SessionFile};
-use sessionpipe_core::event::EventType;
+use sessionpipe_core::event::{Event, EventHarness, EventType, MAX_TIER, PROTOCOL, Privacy, Session, rfc3339};
 use sessionpipe_core::harness::Harness;
 use sessionpipe_core::host::Host;
 use sessionpipe_core::ids;
-use sessionpipe_core::job::{Header, Hook, Process};
+use sessionpipe_core::job::{FORMAT, Header, Hook, Process};
 use sessionpipe_core::payload::{self, Payload};
 use sessionpipe_core::privacy::seal;
 use sessionpipe_core::privacy::secrets::redact_tokens;
@@ -22,6 +24,7 @@ use sessionpipe_core::tracker::{Draft, Moment, SessionState};
 
 use crate::outbox::{Batch, Loss, Outbox, OutboxError, Tracked};
 use crate::quarantine::{self, Reason};
+use crate::settings::{Keep, Policy, Settings, stored};
 use crate::spool::{JobId, ReadError, Spool};
 use crate::{platform, process};
 
@@ -61,6 +64,9 @@ pub struct Context<'a> {
     pub machine: Option<&'a str>,
     /// Whether a harness runs hooks of ours by its own config: then a copy that reaches us through another's is dropped.
     pub is_wired: &'a dyn Fn(&str) -> bool,
+    /// The person's settings as they are now; `None` while they cannot be read: then nothing is taken, since what may be
+    /// kept is not known.
+    pub settings: &'a dyn Fn() -> Option<Arc<Settings>>,
     /// The clock.
     pub clock: &'a dyn Clock,
     /// Whether a process lives.
@@ -68,7 +74,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// With the system's clock and processes.
+    /// With the system's clock and processes, and no settings.
     #[must_use]
     pub fn new(
         host: &'a Host,
@@ -76,7 +82,7 @@ impl<'a> Context<'a> {
         machine: Option<&'a str>,
         is_wired: &'a dyn Fn(&str) -> bool,
     ) -> Self {
-        Self { host, adapters, machine, is_wired, clock: &SystemClock, alive: &process::alive }
+        Self { host, adapters, machine, is_wired, settings: &no_settings, clock: &SystemClock, alive: &process::alive }
     }
 
     fn adapter(&self, name: &str) -> Option<&'a dyn Adapter> {
@@ -98,6 +104,18 @@ impl<'a> Context<'a> {
         let lent = || self.adapters.iter().find_map(|lender| Some((*lender, borrower(*lender, caller)?)));
         self.mapper(caller, caller).or_else(lent)
     }
+
+    /// Whether what `caller` sends through the config of `named` comes another way too: by hooks of its own, or through
+    /// another config that it borrows. Of several the first one counts.
+    fn comes_twice(&self, caller: &str, named: &str) -> bool {
+        let lends =
+            |lender: &&&dyn Adapter| borrower(**lender, caller).is_some() && (self.is_wired)(lender.harness().name);
+        (self.is_wired)(caller) || self.adapters.iter().find(lends).is_some_and(|first| first.harness().name != named)
+    }
+}
+
+fn no_settings() -> Option<Arc<Settings>> {
+    Some(Arc::default())
 }
 
 /// The name of a borrower, if it is one of the adapter's harness.
@@ -125,6 +143,7 @@ pub struct Taken {
 #[derive(Debug)]
 pub struct Taker<'a> {
     context: &'a Context<'a>,
+    policy: Policy,
     sessions: BTreeMap<Key, Loaded>,
 }
 
@@ -150,7 +169,7 @@ impl<'a> Taker<'a> {
     /// Nothing is read yet.
     #[must_use]
     pub fn new(context: &'a Context<'a>) -> Self {
-        Self { context, sessions: BTreeMap::new() }
+        Self { context, policy: Policy::default(), sessions: BTreeMap::new() }
     }
 
     /// Takes what waits in the spool, batch after batch, until a scan finds nothing.
@@ -159,6 +178,8 @@ impl<'a> Taker<'a> {
     /// When the spool cannot be listed or the outbox cannot be written. What was not committed is still in the spool.
     pub fn take_all(&mut self, spool: &Spool, outbox: &mut Outbox) -> Result<Taken, OutboxError> {
         let mut taken = Taken::default();
+        let Some(settings) = (self.context.settings)() else { return Ok(taken) };
+        self.policy.clone_from(&settings.policy);
         loop {
             let jobs = spool.list()?;
             let before = taken.jobs;
@@ -259,10 +280,20 @@ impl<'a> Taker<'a> {
         let (header, bytes) = match spool.read(job) {
             Ok(read) => read,
             Err(ReadError::Newer(_)) => return Ok(Outcome::Newer),
-            Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Outcome::Done),
+            Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(Outcome::Done),
             Err(error) => return self.quarantine(batch, job, None, &error.into(), &[]),
         };
+        if header.harness == FORGET {
+            self.forget_session(batch, &name, &header, &bytes)?;
+            batch.done(&name)?;
+            return Ok(Outcome::Done);
+        }
+        let is_off = |cwd: Option<&str>| self.policy.keep(cwd) == Keep::Off;
+        let elsewhere = is_off(header.cwd.as_deref());
         match self.map(header, &bytes) {
+            // Of what cannot be read only the hook's folder is known.
+            Said::Rubbish(..) if elsewhere => {}
+            Said::Call(call) if call.unreadable.is_some() && elsewhere => {}
             Said::Call(call) => {
                 if call.mapped.endless {
                     batch.noticed(call.name, call.hook.header.at_ms)?;
@@ -289,7 +320,7 @@ impl<'a> Taker<'a> {
         let has_key = |key: &str| payload.members.contains_key(key);
         let caller =
             payload::caller(&harnesses, &header.harness, has_key, |name| header.env.contains_key(name)).to_owned();
-        if caller != header.harness && (self.context.is_wired)(&caller) {
+        if caller != header.harness && self.context.comes_twice(&caller, &header.harness) {
             return Said::Nothing;
         }
         let Some((adapter, name)) = self.context.mapper(&caller, &header.harness) else {
@@ -330,6 +361,15 @@ impl<'a> Taker<'a> {
         let Call { adapter, name: harness_name, hook, mut mapped, .. } = call;
         let harness = adapter.harness();
         let context = self.context;
+        let keep = self.policy.keep(mapped.cwd.as_deref().or(hook.header.cwd.as_deref()));
+        if keep == Keep::Off {
+            // For good: a later call of the session may come from another folder, or name none.
+            self.sessions.remove(&(harness_name, name.id.clone()));
+            return batch.let_go(harness_name, &name.id, context.clock.now_ms());
+        }
+        if batch.is_forgotten(harness_name, &name.id)? {
+            return Ok(());
+        }
         let loaded = self.load(batch, harness_name, &name.id, resumes(&mapped))?;
         loaded.changed = true;
         let tracked = &mut loaded.tracked;
@@ -353,7 +393,43 @@ impl<'a> Taker<'a> {
             let damage = read_transcript(context, adapter, tracked, &moment, &mut drafts);
             batch.lose(Loss::Transcript.name(), damage, context.clock.now_ms())?;
         }
-        loaded.append(context, batch, harness_name, drafts, job)
+        loaded.append(context, batch, harness_name, drafts, job, keep)
+    }
+
+    /// Forgets a session, and leaves the one event that tells receivers to do the same. Its number is above all that they
+    /// have.
+    fn forget_session(
+        &mut self,
+        batch: &Batch<'_>,
+        job: &str,
+        header: &Header,
+        bytes: &[u8],
+    ) -> Result<(), OutboxError> {
+        let Ok(Forgotten { harness, session }) = serde_json::from_slice(bytes) else { return Ok(()) };
+        let now_ms = self.context.clock.now_ms();
+        let key = self.sessions.keys().find(|(name, id)| *name == harness && *id == session).cloned();
+        let cached = key.and_then(|key| self.sessions.remove(&key)).map(|loaded| loaded.next_seq);
+        let seq = match cached {
+            Some(next) => next,
+            None => batch.next_seq(&harness, &session, false, now_ms)?,
+        };
+        batch.forget(&harness, &session, now_ms)?;
+        let kind = EventType::SessionForgotten.name();
+        let mut event = Event {
+            protocol: PROTOCOL,
+            id: ids::event_id(header.at_ms, &[&harness, &session, kind, job]),
+            kind: kind.to_owned(),
+            time: rfc3339(header.at_ms),
+            tier: MAX_TIER,
+            harness: EventHarness { name: harness.clone(), ..EventHarness::default() },
+            session: Session { id: session.clone(), seq, ..Session::default() },
+            privacy: Privacy::default(),
+            data: serde_json::Map::new(),
+        };
+        seal(&mut event);
+        batch.append(&event, header.at_ms)?;
+        // It says nothing of the harness itself.
+        batch.save_counter(&harness, &session, seq + 1, 0)
     }
 
     /// Lets time pass for a session: heartbeats, and whether its process is gone.
@@ -363,12 +439,17 @@ impl<'a> Taker<'a> {
     pub(crate) fn tick(&mut self, batch: &Batch<'_>, harness: &str, session: &str) -> Result<(), OutboxError> {
         let Some((adapter, name)) = self.context.mapper_of(harness) else { return Ok(()) };
         let context = self.context;
+        if batch.is_forgotten(name, session)? {
+            return Ok(());
+        }
+        let policy = self.policy.clone();
         let loaded = self.load(batch, name, session, false)?;
+        let keep = policy.keep(loaded.tracked.state.cwd.as_deref());
         let before = loaded.tracked.state.clone();
         let drafts = loaded.tracked.state.tick(adapter.harness(), context.clock.now_ms(), context.alive);
         loaded.changed |= loaded.tracked.state != before;
         let tick = format!("tick {}", loaded.next_seq);
-        loaded.append(context, batch, name, drafts, &tick)
+        loaded.append(context, batch, name, drafts, &tick, keep)
     }
 
     fn load(
@@ -420,6 +501,29 @@ impl<'a> Taker<'a> {
     pub(crate) fn forget(&mut self) {
         self.sessions.clear();
     }
+}
+
+/// Who leaves a job that is no hook's: the person wants a session to be forgotten.
+const FORGET: &str = "sessionpipe forget";
+
+/// What such a job says.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Forgotten {
+    harness: String,
+    session: String,
+}
+
+/// Leaves the wish that a session be forgotten in the spool, behind all that hooks have left there: whoever takes the jobs
+/// carries it out.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn forget(spool: &Spool, harness: &str, session: &str) -> io::Result<JobId> {
+    let id = JobId::new(platform::now());
+    let header = Header { v: FORMAT, at_ms: id.at_ms(), harness: FORGET.to_owned(), ..Header::default() };
+    let wish = Forgotten { harness: harness.to_owned(), session: session.to_owned() };
+    spool.begin(id, &header, &serde_json::to_vec(&wish)?)?.finish()?;
+    Ok(id)
 }
 
 struct Committed {
@@ -481,7 +585,9 @@ impl Loaded {
         harness: &str,
         drafts: Vec<Draft>,
         source: &str,
+        keep: Keep,
     ) -> Result<(), OutboxError> {
+        let Keep::Tier(tier) = keep else { return Ok(()) };
         if drafts.is_empty() {
             return Ok(());
         }
@@ -492,6 +598,7 @@ impl Loaded {
             let identity = [harness, &state.id, source, &index.to_string()];
             let mut event = state.event(draft, harness, block.clone(), &identity);
             seal(&mut event);
+            let Some(mut event) = stored(event, tier) else { continue };
             event.session.seq = self.next_seq;
             if batch.append(&event, at_ms)? {
                 self.next_seq += 1;

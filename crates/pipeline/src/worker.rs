@@ -3,7 +3,8 @@
 //!
 //! It takes what waits in the spool, lets time pass for the sessions that it watches, and waits: for a hook's byte in the
 //! FIFO, or for the next tick. It watches sessions with an open turn whose process is known. [`wake`] tells
-//! how it stops without stranding a job.
+//! how it stops without stranding a job. The sinks have threads of their own ([`couriers`](crate::sink::couriers)), which
+//! it wakes after each round; it stays while one of them has something to send soon.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -20,6 +21,7 @@ use signal_hook::consts::SIGTERM;
 use crate::losses;
 use crate::outbox::{OpenProcess, Outbox, OutboxError, Reader};
 use crate::platform;
+use crate::sink::couriers::Couriers;
 use crate::spool::{JobId, OpenError, Spool};
 use crate::take::{Context, Taken, Taker};
 use crate::wake::{self, Listener, Lock};
@@ -142,9 +144,12 @@ pub(crate) fn serve(
         if matches!(exit, Exit::Outdated | Exit::Displaced) {
             return Ok(exit);
         }
-        if worker.round().is_ok() && exit == Exit::Idle && worker.watch != Watch::default() {
-            // The last scan found the beginning of a turn.
-            continue;
+        if worker.round().is_ok() && exit == Exit::Idle {
+            worker.carry();
+            if worker.watch != Watch::default() || worker.couriers.is_busy() {
+                // The last scan found the beginning of a turn, or something to send.
+                continue;
+            }
         }
         at(Step::Scanned);
         drop(lock);
@@ -252,6 +257,7 @@ pub(crate) struct Worker<'a> {
     housekept_ms: Option<i64>,
     /// Losses of hooks that are taken from their counters and not yet in the outbox.
     losses: Vec<(losses::Reason, u64)>,
+    couriers: Couriers,
 }
 
 /// The outbox cannot be written.
@@ -282,6 +288,7 @@ impl<'a> Worker<'a> {
             retry: None,
             housekept_ms: None,
             losses: Vec::new(),
+            couriers: Couriers::default(),
         }
     }
 
@@ -300,9 +307,10 @@ impl<'a> Worker<'a> {
             if stop.is_asked() {
                 return Ok(Exit::Stopped);
             }
+            self.carry();
             // Jobs that cannot be stored yet are tried again, though no hook comes any more.
             let retries = self.retry.is_some() && self.spool.list().is_ok_and(|jobs| !jobs.is_empty());
-            if self.taken > before || retries || self.watch != Watch::default() {
+            if self.taken > before || retries || self.watch != Watch::default() || self.couriers.is_busy() {
                 idle_since = Instant::now();
             }
             let left = idle.saturating_sub(idle_since.elapsed());
@@ -310,6 +318,13 @@ impl<'a> Worker<'a> {
                 return Ok(Exit::Idle);
             }
             listener.wait(left.min(self.pause()))?;
+        }
+    }
+
+    /// Lets the sinks' threads look for what is new.
+    fn carry(&mut self) {
+        if let Some(settings) = (self.context.settings)() {
+            self.couriers.wake(&settings.sinks, self.context.host);
         }
     }
 

@@ -283,6 +283,15 @@ impl Ledger {
         Ok(self.db.execute("DELETE FROM undelivered WHERE sink = ?1", [name])?)
     }
 
+    /// Writes the journal into the database and empties it, so that nothing deleted is left in it. A reader that is at
+    /// work may keep it from that.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn empty_journal(&self) -> Result<(), OutboxError> {
+        Ok(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
+    }
+
     /// What was set aside for a sink, in the order of positions.
     ///
     /// # Errors

@@ -99,8 +99,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, OutboxError> {
     // Pages that pruning frees go back to the file system; it must be said before the first table is made.
     db.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
     // FULL: a job is deleted only when its events survive a power cut. The page cache and the journal are bounded, so
-    // that an idle worker stays small.
-    db.execute_batch("PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; PRAGMA journal_size_limit = 8388608;")?;
+    // that an idle worker stays small. What is deleted is overwritten, so that what is forgotten is gone.
+    db.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; PRAGMA journal_size_limit = 8388608;
+         PRAGMA secure_delete = ON;",
+    )?;
     db.set_prepared_statement_cache_capacity(32);
     if format < FORMAT {
         db.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;"))?;

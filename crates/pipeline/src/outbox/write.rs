@@ -200,6 +200,43 @@ impl Batch<'_> {
         Ok(insert.execute(params![id, harness.name, session.id, session.seq, kind, at_ms, body])? == 1)
     }
 
+    /// Whether nothing of a session is kept any more: it was forgotten, or lies in a folder of which nothing is kept.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn is_forgotten(&self, harness: &str, session: &str) -> Result<bool, OutboxError> {
+        let mut select = self.tx.prepare_cached("SELECT 1 FROM forgotten WHERE harness = ?1 AND session = ?2")?;
+        Ok(select.exists([harness, session])?)
+    }
+
+    /// From now on nothing of a session is kept. What is there of its events stays; its counter stays for ever.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn let_go(&self, harness: &str, session: &str, now_ms: i64) -> Result<(), OutboxError> {
+        self.tx.execute("DELETE FROM sessions WHERE harness = ?1 AND session = ?2", [harness, session])?;
+        let mut insert =
+            self.tx.prepare_cached("INSERT OR IGNORE INTO forgotten (harness, session, at_ms) VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![harness, session, now_ms])?;
+        Ok(())
+    }
+
+    /// [`let_go`](Self::let_go), and deletes all that is there of it, also what was set aside.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn forget(&self, harness: &str, session: &str, now_ms: i64) -> Result<(), OutboxError> {
+        let key = [harness, session];
+        self.tx.execute(
+            "DELETE FROM undelivered WHERE pos IN (SELECT pos FROM events WHERE harness = ?1 AND session = ?2)
+                 OR (body ->> '$.harness.name' = ?1 AND body ->> '$.session.id' = ?2)",
+            key,
+        )?;
+        self.tx.execute("DELETE FROM quarantine WHERE instr(payload, ?1)", [session])?;
+        self.tx.execute("DELETE FROM events WHERE harness = ?1 AND session = ?2", key)?;
+        self.let_go(harness, session, now_ms)
+    }
+
     /// What is stored of a session.
     ///
     /// # Errors
