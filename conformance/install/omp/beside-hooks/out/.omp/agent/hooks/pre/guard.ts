@@ -1,0 +1,1 @@
+export default (pi) => { pi.on("tool_call", () => undefined); };
