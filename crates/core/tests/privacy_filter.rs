@@ -6,11 +6,17 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use sessionpipe_core::event::{Event, EventType, MAX_TIER, Privacy, Session, Tier};
 use sessionpipe_core::privacy::bound::{fit, json_len, tool_name};
-use sessionpipe_core::privacy::table::{Cap, EVERYWHERE, MAX_CONTENT, MAX_PATHS, RULES, rule_of};
-use sessionpipe_core::privacy::{bound, filter};
+use sessionpipe_core::privacy::table::{EVERYWHERE, Form, MAX_CONTENT, MAX_ID, MAX_PATH, MAX_PATHS, RULES, rule_of};
+use sessionpipe_core::privacy::{Pii, bound, filter};
 
 fn schema(name: &str) -> Value {
     let path = format!("{}/../../conformance/vectors/schemas/{name}", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).expect("the schemas are part of the repository")).expect("JSON")
+}
+
+/// The one type that is an extension of ours.
+fn usage_schema() -> Value {
+    let path = format!("{}/../../docs/schema/usage.reported.v1.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).expect("the schemas are part of the repository")).expect("JSON")
 }
 
@@ -60,6 +66,30 @@ context.compacted  1  1:trigger
 usage.reported     1  1:turn_id,agent_id,model,input,cache_read,cache_write,output,reasoning,consistent,cost_usd,cost_source
 ";
 
+/// The keys of a line, each with its lowest tier.
+fn keys_of<'l>(words: impl Iterator<Item = &'l str>) -> impl Iterator<Item = (Tier, &'l str)> {
+    words
+        .flat_map(|word| {
+            let (tier, keys) = word.split_once(':').expect("keys by tier");
+            keys.split(',').map(|key| (tier.parse().expect("a tier"), key))
+        })
+        .chain([(0, "derived"), (0, "partial"), (0, "id_made_up")])
+}
+
+/// Something of that form, with the text in it where it holds one.
+fn value_of(form: Form, text: &str) -> Value {
+    match form {
+        Form::Count => json!(1),
+        Form::Amount => json!(0.5),
+        Form::Flag => json!(true),
+        Form::Time => json!("2026-11-30T08:02:35.960Z"),
+        Form::Word(words) => json!(words[0]),
+        Form::Chars(_) | Form::Id | Form::Tool => json!(text),
+        Form::Content => json!({"a": [{(text): text}, 1]}),
+        Form::Paths => json!([text]),
+    }
+}
+
 #[test]
 fn each_tier_carries_what_the_protocol_says() {
     let lines: Vec<&str> = PROTOCOL_TABLE.trim().lines().collect();
@@ -68,19 +98,17 @@ fn each_tier_carries_what_the_protocol_says() {
         let mut words = line.split_whitespace();
         let (kind, lowest) = (words.next().expect("a type"), words.next().expect("a tier"));
         let lowest: Tier = lowest.parse().expect("a tier");
-        let keys: Vec<(Tier, &str)> = words
-            .flat_map(|word| {
-                let (tier, keys) = word.split_once(':').expect("keys by tier");
-                keys.split(',').map(|key| (tier.parse().expect("a tier"), key))
-            })
-            .chain([(0, "derived"), (0, "partial"), (0, "id_made_up")])
-            .collect();
+        let keys: Vec<(Tier, &str)> = keys_of(words).collect();
 
-        let mut data: Map<String, Value> = keys.iter().map(|(_, key)| ((*key).to_owned(), json!(true))).collect();
+        let rule = rule_of(kind).expect("in the table");
+        let mut data: Map<String, Value> = keys
+            .iter()
+            .map(|(_, key)| ((*key).to_owned(), value_of(rule.key(key).expect("in the table").form, "x")))
+            .collect();
         data.insert("unheard_of".to_owned(), json!("stays behind"));
         let whole = event(kind, MAX_TIER, Value::Object(data));
         for tier in 0..=MAX_TIER {
-            let filtered = filter(&whole, tier);
+            let filtered = filter(&whole, tier, None);
             if tier < lowest || (kind == "session.heartbeat" && tier > 0) {
                 assert_eq!(filtered, None, "{kind} at {tier}");
                 continue;
@@ -101,32 +129,30 @@ fn each_tier_carries_what_the_protocol_says() {
 fn a_type_that_is_not_in_the_table_goes_without_data_below_the_highest_tier() {
     let unknown = event("weather.changed", 3, json!({"wind": "north", "derived": true}));
     for tier in 0..3 {
-        assert_eq!(filter(&unknown, tier), Some(Event { tier, data: Map::new(), ..unknown.clone() }));
+        assert_eq!(filter(&unknown, tier, None), Some(Event { tier, data: Map::new(), ..unknown.clone() }));
     }
-    assert_eq!(filter(&unknown, 3), Some(unknown.clone()));
+    assert_eq!(filter(&unknown, 3, None), Some(unknown.clone()));
     // What was thinned once stays thin.
     let thin = Event { tier: 2, ..unknown };
-    assert_eq!(filter(&thin, 3).map(|event| (event.tier, event.data.len())), Some((2, 0)));
+    assert_eq!(filter(&thin, 3, None).map(|event| (event.tier, event.data.len())), Some((2, 0)));
 }
 
 #[test]
 fn no_event_rises_above_its_own_tier() {
     let started = event("tool.started", 1, json!({"tool": "Bash", "input": {"command": "ls"}}));
-    let filtered = filter(&started, 3).expect("carried");
+    let filtered = filter(&started, 3, None).expect("carried");
     assert_eq!(filtered.tier, 1);
     assert_eq!(filtered.data, *json!({"tool": "Bash"}).as_object().expect("an object"));
-    assert_eq!(filter(&event("tool.started", 0, json!({"tool": "Bash"})), 3), None);
+    assert_eq!(filter(&event("tool.started", 0, json!({"tool": "Bash"})), 3, None), None);
 }
 
 #[test]
 fn the_table_agrees_with_the_schemas() {
-    let data = schema("event-data.json");
+    let mut data = schema("event-data.json");
+    data["properties"]["usage.reported"] = usage_schema();
     for rule in &RULES {
         assert!(std::ptr::eq(rule, rule_of(rule.kind.name()).expect("found by its name")));
         assert_eq!(rule.keys.iter().filter(|key| key.tier < rule.tier).count(), 0, "{:?}", rule.kind);
-        if rule.kind == EventType::UsageReported {
-            continue;
-        }
         let of_type = &data["properties"][rule.kind.name()];
         for required in of_type["required"].as_array().into_iter().flatten() {
             let key = rule
@@ -135,25 +161,48 @@ fn the_table_agrees_with_the_schemas() {
             assert_eq!(key.tier, rule.tier, "{:?} {required}", rule.kind);
         }
         for (name, property) in of_type["properties"].as_object().expect("properties") {
-            let cap = rule.key(name).unwrap_or_else(|| panic!("{:?} lacks {name}", rule.kind)).cap;
-            let expected = match property["maxLength"].as_u64() {
-                _ if name == "input" || name == "output" => Cap::Content,
-                _ if name == "paths" => Cap::Paths,
-                _ if name == "tool" => Cap::Tool,
-                _ if name.ends_with("_id") => Cap::Id,
-                Some(max) => Cap::Chars(usize::try_from(max).expect("small")),
-                None => Cap::Fixed,
-            };
-            assert_eq!(cap, expected, "{:?} {name}", rule.kind);
+            let form = rule.key(name).unwrap_or_else(|| panic!("{:?} lacks {name}", rule.kind)).form;
+            assert_eq!(form, form_of(name, property), "{:?} {name}", rule.kind);
         }
     }
     assert_eq!(EVERYWHERE.len(), 3);
 }
 
+/// What a schema says of a key. Lists of words are compared in full.
+fn form_of(name: &str, property: &Value) -> Form {
+    let length = property["maxLength"].as_u64();
+    match property["type"].as_str() {
+        None => Form::Content,
+        Some("integer") => Form::Count,
+        Some("number") => Form::Amount,
+        Some("boolean") => Form::Flag,
+        Some("array") => {
+            assert_eq!(property["maxItems"], MAX_PATHS);
+            assert_eq!(property["items"]["maxLength"], MAX_PATH);
+            Form::Paths
+        }
+        Some("string") if property["format"] == "date-time" => Form::Time,
+        Some("string") if property["enum"].is_array() => {
+            let words = property["enum"].as_array().into_iter().flatten();
+            let words: Vec<&'static str> =
+                words.map(|word| &*word.as_str().expect("a word").to_owned().leak()).collect();
+            Form::Word(words.leak())
+        }
+        Some("string") if property["pattern"] == "^[A-Za-z0-9_.:-]{1,120}$" => Form::Tool,
+        Some("string") if name.ends_with("_id") => {
+            assert_eq!(length, Some(MAX_ID as u64));
+            Form::Id
+        }
+        Some("string") => Form::Chars(usize::try_from(length.expect("a length")).expect("small")),
+        Some(other) => panic!("{other}"),
+    }
+}
+
 /// Every text far too long, for every type: bounded, the event is valid.
 #[test]
 fn whatever_is_too_long_is_brought_within_the_schemas() {
-    let (envelope, data_schema) = (validator(&schema("event.json")), schema("event-data.json"));
+    let (envelope, mut data_schema) = (validator(&schema("event.json")), schema("event-data.json"));
+    data_schema["properties"]["usage.reported"] = usage_schema();
     let long = "é\"\n".repeat(50_000);
     for rule in &RULES {
         let of_type = &data_schema["properties"][rule.kind.name()];
@@ -161,11 +210,10 @@ fn whatever_is_too_long_is_brought_within_the_schemas() {
             .keys
             .iter()
             .map(|key| {
-                let value = match key.cap {
-                    Cap::Fixed => valid(&of_type["properties"][key.name]),
-                    Cap::Content => json!({"short": "stays", "long": long, "list": [long, 1, null]}),
-                    Cap::Paths => Value::Array(vec![json!(long); MAX_PATHS + 1]),
-                    Cap::Chars(_) | Cap::Id | Cap::Tool => json!(long),
+                let value = match key.form {
+                    Form::Content => json!({"short": "stays", "long": long, "list": [long, 1, null]}),
+                    Form::Paths => Value::Array(vec![json!(long); MAX_PATHS + 1]),
+                    form => value_of(form, &long),
                 };
                 (key.name.to_owned(), value)
             })
@@ -198,7 +246,7 @@ fn whatever_is_too_long_is_brought_within_the_schemas() {
         {
             panic!("{:?}: {error}", rule.kind);
         }
-        for key in rule.keys.iter().filter(|key| key.cap == Cap::Content) {
+        for key in rule.keys.iter().filter(|key| key.form == Form::Content) {
             let value = &event.data[key.name];
             assert_eq!(value["short"], "stays");
             let size = value.to_string().len();
@@ -207,15 +255,6 @@ fn whatever_is_too_long_is_brought_within_the_schemas() {
         let once = event.clone();
         bound(&mut event);
         assert_eq!(event, once, "bounding twice changes nothing");
-    }
-}
-
-fn valid(property: &Value) -> Value {
-    match (property["type"].as_str(), property["enum"][0].clone()) {
-        (_, word) if !word.is_null() => word,
-        (Some("string"), _) => json!("2026-11-30T08:02:35.960Z"),
-        (Some("boolean"), _) => json!(true),
-        _ => json!(1),
     }
 }
 
@@ -271,20 +310,38 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An event of any known type in which every key holds a text that names key and tier.
+/// An event of any known type, or of one that is not, with some of its keys and one that is not its own, and a text for each.
 fn any_event() -> impl Strategy<Value = Event> {
-    (0..RULES.len(), 0..=MAX_TIER, proptest::collection::vec(any::<bool>(), 16)).prop_map(|(index, tier, present)| {
-        let rule = &RULES[index];
-        let data: Map<String, Value> = rule
-            .keys
-            .iter()
-            .chain(EVERYWHERE)
-            .zip(present.into_iter().cycle())
-            .filter(|(_, present)| *present)
-            .map(|(key, _)| (key.name.to_owned(), json!(format!("tier-{}-{}", key.tier, key.name))))
-            .collect();
-        event(rule.kind.name(), tier, Value::Object(data))
+    let texts = proptest::collection::vec(proptest::option::weighted(0.8, "[a-z0-9é🦀 \"\\\\\n/]{4,20}"), 20);
+    (0..=RULES.len(), 0..=MAX_TIER, texts).prop_map(|(index, tier, texts)| {
+        let rule = RULES.get(index);
+        let keys = rule.map_or(&[][..], |rule| rule.keys).iter().chain(EVERYWHERE);
+        let mut texts = texts.into_iter().enumerate().map(|(i, text)| text.map(|text| format!("{text}-{i}-")));
+        let mut data: Map<String, Value> = Map::new();
+        for key in keys {
+            if let Some(text) = texts.next().flatten() {
+                data.insert(key.name.to_owned(), value_of(key.form, &text));
+            }
+        }
+        // What no table knows; and a text where a number is due.
+        for (key, text) in ["unheard_of", "ms", "turn"].into_iter().zip(texts.flatten()) {
+            data.insert(key.to_owned(), json!([text]));
+        }
+        event(rule.map_or("weather.changed", |rule| rule.kind.name()), tier, Value::Object(data))
     })
+}
+
+/// All strings, keys of objects too.
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(members) => members.iter().for_each(|(key, member)| {
+            found.push(key.clone());
+            strings(member, found);
+        }),
+        _ => {}
+    }
 }
 
 proptest! {
@@ -292,18 +349,30 @@ proptest! {
     fn filtering_twice_is_filtering_to_the_lower_tier(event in any_event(), a in 0..=MAX_TIER, b in 0..=MAX_TIER) {
         // A heartbeat is for sinks of tier 0 alone.
         prop_assume!(event.kind != "session.heartbeat");
-        prop_assert_eq!(filter(&event, a).and_then(|event| filter(&event, b)), filter(&event, a.min(b)));
+        prop_assert_eq!(filter(&event, a, None).and_then(|event| filter(&event, b, None)), filter(&event, a.min(b), None));
     }
 
+    /// No string of the whole event that the protocol's page does not allow at a tier is in what goes to that tier.
     #[test]
-    fn nothing_of_a_higher_tier_is_in_a_lower_form(event in any_event(), tier in 0..=MAX_TIER) {
-        if let Some(filtered) = filter(&event, tier) {
-            let text = serde_json::to_string(&filtered).expect("JSON");
-            for higher in tier + 1..=MAX_TIER {
-                let mark = format!("tier-{higher}-");
-                prop_assert!(!text.contains(&mark), "{}", text);
+    fn nothing_of_a_higher_tier_is_in_a_lower_form(event in any_event(), tier in 0..=MAX_TIER, pii in any::<bool>()) {
+        let pii = pii.then(|| Pii::new("/home/dev1"));
+        let Some(filtered) = filter(&event, tier, pii.as_ref()) else { return Ok(()) };
+        prop_assert!(filtered.tier <= tier && filtered.tier <= event.tier);
+        let line = PROTOCOL_TABLE.lines().find_map(|line| line.strip_prefix(event.kind.as_str()));
+        let allowed: Vec<&str> = line
+            .map(|line| keys_of(line.split_whitespace().skip(1)).filter(|(from, _)| *from <= tier).map(|(_, key)| key).collect())
+            .unwrap_or_default();
+        let (mut left, mut hidden) = (Vec::new(), Vec::new());
+        strings(&Value::Object(filtered.data), &mut left);
+        for (key, value) in &event.data {
+            let is_misplaced = ["unheard_of", "ms", "turn"].contains(&key.as_str()) && value.is_array();
+            if is_misplaced || !allowed.contains(&key.as_str()) {
+                strings(value, &mut hidden);
             }
-            prop_assert!(filtered.tier <= tier && filtered.tier <= event.tier);
+        }
+        let whole = line.is_none() && tier.min(event.tier) == MAX_TIER;
+        for text in hidden.iter().filter(|text| text.contains('-') && !whole) {
+            prop_assert!(!left.iter().any(|left| left.contains(text.as_str())), "{text:?} at {tier}");
         }
     }
 

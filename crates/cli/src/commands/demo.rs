@@ -142,7 +142,7 @@ fn show(host: &Host, json: bool, out: &Out) -> Result<usize, CommandError> {
     let Some(outbox) = Reader::open(&host.dirs.outbox()).map_err(CommandError::failed)? else { return Ok(0) };
     for entry in outbox.events(0, Query::default()).map_err(CommandError::failed)? {
         let entry = entry.map_err(CommandError::failed)?;
-        let Some(event) = filter(&entry.event, MAX_TIER) else { continue };
+        let Some(event) = filter(&entry.event, MAX_TIER, None) else { continue };
         shown += 1;
         out.print(&if json {
             serde_json::to_string(&event).map_err(CommandError::failed)? + "\n"

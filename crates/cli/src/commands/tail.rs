@@ -123,7 +123,7 @@ struct View {
 
 impl View {
     fn push(&mut self, event: &Event, out: &Out) -> Result<(), CommandError> {
-        let Some(event) = filter(event, self.tier) else { return Ok(()) };
+        let Some(event) = filter(event, self.tier, None) else { return Ok(()) };
         self.shown += 1;
         if self.json {
             self.text.push_str(&serde_json::to_string(&event).map_err(CommandError::failed)?);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::event::Event;
 use crate::ids;
-use crate::privacy::table::{Cap, MAX_CONTENT, MAX_ID, MAX_PATH, MAX_PATHS, MAX_TOOL, rule_of};
+use crate::privacy::table::{Form, MAX_CONTENT, MAX_ID, MAX_PATH, MAX_PATHS, MAX_TOOL, rule_of};
 
 /// Ends a text that was cut.
 pub const CUT: &str = "…";
@@ -48,24 +48,24 @@ pub fn bound(event: &mut Event) {
 
     let rule = rule_of(&event.kind);
     for (name, value) in &mut event.data {
-        let cap = rule.map_or(Some(Cap::Content), |rule| rule.key(name).map(|key| key.cap));
+        let form = rule.map_or(Some(Form::Content), |rule| rule.key(name).map(|key| key.form));
         // A key that the table does not name never leaves, but it is stored.
-        bound_value(value, cap.unwrap_or(Cap::Content));
+        bound_value(value, form.unwrap_or(Form::Content));
     }
 }
 
-fn bound_value(value: &mut Value, cap: Cap) {
-    match (cap, value) {
-        (Cap::Chars(max), Value::String(text)) => cut_chars(text, max),
-        (Cap::Id, Value::String(text)) => *text = short_id(std::mem::take(text)),
-        (Cap::Tool, Value::String(text)) => *text = tool_name(text),
-        (Cap::Paths, Value::Array(paths)) => {
+fn bound_value(value: &mut Value, form: Form) {
+    match (form, value) {
+        (Form::Chars(max), Value::String(text)) => cut_chars(text, max),
+        (Form::Id, Value::String(text)) => *text = short_id(std::mem::take(text)),
+        (Form::Tool, Value::String(text)) => *text = tool_name(text),
+        (Form::Paths, Value::Array(paths)) => {
             paths.truncate(MAX_PATHS);
             for path in paths {
-                bound_value(path, Cap::Chars(MAX_PATH));
+                bound_value(path, Form::Chars(MAX_PATH));
             }
         }
-        (Cap::Content, value) => fit(value, MAX_CONTENT),
+        (Form::Content, value) => fit(value, MAX_CONTENT),
         _ => {}
     }
 }

@@ -10,6 +10,8 @@ pub enum Name {
     Secret,
     /// Holds a secret only when the value looks generated.
     Maybe,
+    /// A key of something: holds a secret only when the value is nothing but random.
+    Key,
     /// The header: a scheme, then the credential.
     Authorization,
     /// The header: pairs, all of one piece.
@@ -46,6 +48,8 @@ const KEYS: [&str; 19] = [
     "deploy",
     "storage",
 ];
+/// What is told to everyone.
+const PUBLIC_KEYS: [&str; 6] = ["public", "pub", "host", "publishable", "cache", "hash"];
 /// What stands before `pass` when it is short for a password.
 const PASS_OF: [&str; 18] = [
     "db", "user", "smtp", "mail", "email", "ftp", "root", "admin", "mysql", "pg", "postgres", "redis", "mongo",
@@ -202,7 +206,8 @@ fn by_last_word(words: &[&str]) -> Option<Name> {
     } else if ends_with(last, "key") {
         let written_apart = is(last, "key") && is_one_of(before, &KEYS);
         let together = last.get(..last.len() - 3).is_some_and(|start| is_one_of(start, &KEYS));
-        (written_apart || together).then_some(Name::Secret)
+        let public = is(last, "key") && is_one_of(before, &PUBLIC_KEYS);
+        (!public).then_some(if written_apart || together { Name::Secret } else { Name::Key })
     } else if is(last, "authorization") {
         Some(Name::Authorization)
     } else if is(last, "cookie") {
@@ -286,7 +291,10 @@ mod tests {
             ("Proxy-Authorization", Some(Name::Authorization)),
             ("Set-Cookie", Some(Name::Cookie)),
             ("PWD", None),
-            ("key", None),
+            ("key", Some(Name::Key)),
+            ("dict_key", Some(Name::Key)),
+            ("monkey", Some(Name::Key)),
+            ("hostKey", None),
             ("public_key", None),
             ("password_hash_algo", None),
             ("max_tokens", None),

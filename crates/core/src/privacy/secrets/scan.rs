@@ -1,14 +1,15 @@
 //! Where in a text a secret stands.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
-use super::REDACTED;
 use super::names::{self, MAX_NAME, Name};
 use super::shapes::{SHAPES, Shape};
 use super::values;
+use super::{Class, REDACTED};
 
 /// Which secrets are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +26,16 @@ const MIN_TEXT: usize = 8;
 const MAX_BLANK: usize = 64;
 /// Spaces between the words of a sentence.
 const MAX_PROSE_BLANK: usize = 8;
+/// Letters of the longest word that makes a `key` one of those that open something.
+const MAX_QUALIFIER: usize = 16;
 /// From a type's name to the value behind it: `token: Option<&'static str> = "…"`.
 const MAX_ANNOTATION: usize = 48;
 /// `RSA PRIVATE KEY`, `PGP PRIVATE KEY BLOCK`, … between the dashes.
 const MAX_PEM_LABEL: usize = 48;
+/// Backslashes before a quote: JSON in JSON, three times over, has seven.
+const MAX_ESCAPES: usize = 8;
+/// From a program's name to the option that is looked at.
+const MAX_COMMAND: usize = 256;
 /// The name of an authentication scheme.
 const MAX_SCHEME: usize = 32;
 /// Characters of a token that stands in a URL without a user, and of one behind `Bearer` outside of a header.
@@ -44,6 +51,8 @@ enum Trigger {
     /// The payload of a JSON Web Token whose header is too long for its [`Shape`].
     JwtPayload,
     Bearer,
+    /// The user of a `curl`, password and all.
+    User,
     /// A piece of a secret's name.
     Name,
 }
@@ -62,16 +71,18 @@ const NAME_PIECES: [[&str; 3]; 10] = [
     ["cookie", "Cookie", "COOKIE"],
 ];
 const MORE_NAME_PIECES: [&str; 5] = ["jwt", "JWT", "sig=", "Signature=", "signature="];
+const USERS: [&str; 6] = [" -u ", " -U ", " --user ", " --user=", " --proxy-user ", " --proxy-user="];
 const BEARERS: [&str; 3] = ["bearer ", "Bearer ", "BEARER "];
 
 struct Scanner {
     automaton: AhoCorasick,
-    triggers: Vec<Trigger>,
+    /// By pattern: what begins with it, each with the length of its literal, the longest first.
+    triggers: Vec<Vec<(Trigger, usize)>>,
 }
 
 /// Built at the first use and shared by all threads.
 static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(|| {
-    let literals: Vec<(&str, Trigger)> = SHAPES
+    let mut literals: Vec<(&str, Trigger)> = SHAPES
         .iter()
         .map(|shape| (shape.prefix, Trigger::Shape(shape)))
         .chain([
@@ -81,48 +92,97 @@ static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(|| {
             (".eyJ", Trigger::JwtPayload),
         ])
         .chain(BEARERS.map(|bearer| (bearer, Trigger::Bearer)))
+        .chain(USERS.map(|user| (user, Trigger::User)))
         .chain(NAME_PIECES.into_iter().flatten().chain(MORE_NAME_PIECES).map(|piece| (piece, Trigger::Name)))
         .collect();
+    literals.sort_by_key(|(literal, _)| Reverse(literal.len()));
+    let mut patterns: Vec<&str> = literals.iter().map(|(literal, _)| *literal).collect();
+    patterns.dedup();
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
         .kind(Some(AhoCorasickKind::DFA))
-        .build(literals.iter().map(|(literal, _)| literal))
+        .build(&patterns)
         .ok()?;
-    Some(Scanner { automaton, triggers: literals.into_iter().map(|(_, trigger)| trigger).collect() })
+    // Where `sk-ant-` stands and is no token of Anthropic's, `sk-` stands too.
+    let triggers = patterns.iter().map(|pattern| {
+        let begin = literals.iter().filter(|(literal, _)| pattern.starts_with(literal));
+        begin.map(|(literal, trigger)| (*trigger, literal.len())).collect()
+    });
+    Some(Scanner { automaton, triggers: triggers.collect() })
 });
+
+/// Passes until none of them finds anything. What follows a secret is judged anew once the secret is gone, so a second one may find
+/// more; no text is known that needs four.
+const MAX_PASSES: usize = 6;
+
+/// Passes over something until one changes nothing; `false` when they do not end. What came out is then its own redaction, by
+/// construction: redaction is idempotent.
+pub fn settle(mut pass: impl FnMut() -> bool) -> bool {
+    (0..MAX_PASSES).any(|_| !pass())
+}
 
 /// Replaces the secrets of these classes.
 pub fn redact(text: &str, classes: Classes) -> Cow<'_, str> {
+    let mut redacted = Cow::Borrowed(text);
+    let settled = settle(|| {
+        let after = pass(&redacted, classes);
+        let changed = after.is_some();
+        if let Some(after) = after {
+            redacted = Cow::Owned(after);
+        }
+        changed
+    });
+    if settled { redacted } else { Cow::Borrowed(REDACTED) }
+}
+
+/// One pass; `None` when it changes nothing.
+pub fn pass(text: &str, classes: Classes) -> Option<String> {
+    let mut redacted = String::new();
+    let mut kept = 0;
+    find(text, classes, |_, (start, end)| {
+        redacted.push_str(text.get(kept..start).unwrap_or_default());
+        redacted.push_str(REDACTED);
+        kept = end;
+    });
+    redacted.push_str(text.get(kept..).unwrap_or_default());
+    (kept > 0 && redacted != text).then_some(redacted)
+}
+
+/// Names what one pass replaces, in order.
+pub fn find(text: &str, classes: Classes, mut found: impl FnMut(Class, Range)) {
     if text.len() < MIN_TEXT {
-        return Cow::Borrowed(text);
+        return;
     }
     // Building fails only for more or longer literals than a machine can index. Then nothing can be told to be harmless.
-    let Some(scanner) = SCANNER.as_ref() else { return Cow::Borrowed(REDACTED) };
-    let mut redacted = String::new();
+    let Some(scanner) = SCANNER.as_ref() else {
+        if text != REDACTED {
+            found(Class::VendorToken, (0, text.len()));
+        }
+        return;
+    };
     let mut scan = Scan { text, bytes: text.as_bytes(), classes, floor: 0, named_until: 0 };
     let mut at = 0;
     while let Some(hit) = scanner.automaton.find(Input::new(text).range(at..)) {
-        let trigger = scanner.triggers.get(hit.pattern().as_usize()).copied();
-        match trigger.and_then(|trigger| scan.secret(trigger, hit.start(), hit.end())) {
-            Some((start, end)) => {
-                redacted.push_str(text.get(scan.floor..start).unwrap_or_default());
-                redacted.push_str(REDACTED);
-                scan.floor = end;
-                at = end;
+        let triggers = scanner.triggers.get(hit.pattern().as_usize());
+        let start = hit.start();
+        match triggers.into_iter().flatten().find_map(|(trigger, length)| scan.secret(*trigger, start, start + length))
+        {
+            Some((class, range)) => {
+                found(class, range);
+                scan.floor = range.1;
+                at = range.1;
             }
             // Another literal may begin inside this one.
-            None => at = hit.start() + 1,
+            None => {
+                work(hit.len());
+                at = start + 1;
+            }
         }
     }
-    if scan.floor == 0 {
-        return Cow::Borrowed(text);
-    }
-    redacted.push_str(text.get(scan.floor..).unwrap_or_default());
-    Cow::Owned(redacted)
 }
 
 /// Start and end of what is replaced. Both lie beside ASCII characters, so on character boundaries.
-type Range = (usize, usize);
+pub type Range = (usize, usize);
 
 struct Scan<'t> {
     text: &'t str,
@@ -143,16 +203,18 @@ struct Quote {
 }
 
 impl<'t> Scan<'t> {
-    fn secret(&mut self, trigger: Trigger, start: usize, end: usize) -> Option<Range> {
-        match trigger {
-            Trigger::Shape(shape) => shape.find(self.bytes, start, self.floor),
-            Trigger::Url => self.url(start, end),
-            Trigger::PemBegin => self.pem(start, end),
-            Trigger::PemEnd => self.pem_tail(start, end),
-            Trigger::JwtPayload => self.jwt(start, end),
-            Trigger::Bearer => self.bearer(start, end),
-            Trigger::Name => self.name(start, end),
-        }
+    fn secret(&mut self, trigger: Trigger, start: usize, end: usize) -> Option<(Class, Range)> {
+        let (class, range) = match trigger {
+            Trigger::Shape(shape) => (Class::VendorToken, shape.find(self.bytes, start, self.floor)),
+            Trigger::Url => (Class::UrlCredential, self.url(start, end)),
+            Trigger::PemBegin => (Class::PrivateKey, self.pem(start, end)),
+            Trigger::PemEnd => (Class::PrivateKey, self.pem_tail(start, end)),
+            Trigger::JwtPayload => (Class::VendorToken, self.jwt(start, end)),
+            Trigger::Bearer => (Class::Header, self.bearer(start, end)),
+            Trigger::User => (Class::Header, self.user(start, end)),
+            Trigger::Name => return self.name(start, end),
+        };
+        Some((class, range?))
     }
 
     // What a secret is whatever stands around it.
@@ -163,7 +225,7 @@ impl<'t> Scan<'t> {
             return None;
         }
         let ends = |b: u8| b.is_ascii_whitespace() || b"/?#\"'`<>\\,()|".contains(&b);
-        let authority = end + self.rest(end).bytes().take_while(|b| !ends(*b)).count();
+        let authority = end + self.span(end, usize::MAX, |b| !ends(b));
         let user_end = end + self.slice(end, authority).rfind('@')?;
         let user = self.slice(end, user_end);
         match user.find(':') {
@@ -181,21 +243,21 @@ impl<'t> Scan<'t> {
         let mut from = body;
         while let Some(found) = memchr::memmem::find(self.bytes.get(from..)?, b"-----END ") {
             let label = from + found + "-----END ".len();
+            work(found);
             match self.pem_label(label) {
                 Some(after) => return Some((start, after)),
                 None => from = label,
             }
         }
+        work(self.bytes.len() - from);
         Some((start, self.bytes.len()))
     }
 
     /// A private key whose beginning was cut off: back over what can be its lines.
     fn pem_tail(&self, start: usize, end: usize) -> Option<Range> {
         let after = self.pem_label(end)?;
-        let mut from = start;
-        while self.before(from).is_some_and(|b| b.is_ascii_alphanumeric() || b"+/=\\\n\r".contains(&b)) {
-            from -= 1;
-        }
+        let from =
+            start - self.span_back(start, usize::MAX, |b| b.is_ascii_alphanumeric() || b"+/=\\\n\r".contains(&b));
         let body = self.slice(from, start);
         // The end alone, in a sentence about keys, hides nothing.
         (body.len() >= MIN_BARE_TOKEN).then_some((from, after))
@@ -203,25 +265,20 @@ impl<'t> Scan<'t> {
 
     /// The end of `RSA PRIVATE KEY-----`.
     fn pem_label(&self, at: usize) -> Option<usize> {
-        let label =
-            self.rest(at).bytes().take(MAX_PEM_LABEL).take_while(|b| b.is_ascii_alphanumeric() || *b == b' ').count();
-        let end = at + label;
+        let end = at + self.span(at, MAX_PEM_LABEL, |b| b.is_ascii_alphanumeric() || b == b' ');
         (self.slice(at, end).contains("PRIVATE KEY") && self.rest(end).starts_with("-----")).then_some(end + 5)
     }
 
     /// A JSON Web Token, from the beginning of its payload.
     fn jwt(&self, start: usize, end: usize) -> Option<Range> {
         let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-        let mut from = start;
-        while self.before(from).is_some_and(is_part) {
-            from -= 1;
-        }
-        let payload = self.rest(end).bytes().take_while(|b| is_part(*b)).count();
+        let from = start - self.span_back(start, usize::MAX, is_part);
+        let payload = self.span(end, usize::MAX, is_part);
         if !self.slice(from, start).starts_with("eyJ") || payload < MIN_BARE_TOKEN {
             return None;
         }
         let end = end + payload;
-        let signature = self.rest(end).bytes().take_while(|b| is_part(*b) || *b == b'.').count();
+        let signature = self.span(end, usize::MAX, |b| is_part(b) || b == b'.');
         // A sentence may end behind it.
         Some((from, end + self.slice(end, end + signature).trim_end_matches('.').len()))
     }
@@ -237,24 +294,37 @@ impl<'t> Scan<'t> {
         self.bare(value, false, |value| values::looks_generated(value, MIN_BARE_TOKEN))
     }
 
+    /// `curl -u user:password`
+    fn user(&self, start: usize, end: usize) -> Option<Range> {
+        let command = self.slice(start - self.span_back(start, MAX_COMMAND, |b| b != b'\n'), start);
+        if self.classes != Classes::All || !command.contains("curl") {
+            return None;
+        }
+        let at = self.blank(end, MAX_BLANK);
+        let (at, end) = match self.quote(at).and_then(|quote| Some((quote.content, self.close(quote)?))) {
+            Some(quoted) => quoted,
+            None => (at, self.run(at, false, usize::MAX)),
+        };
+        let colon = at + values::judged(self.slice(at, end)).find(':')?;
+        (!values::is_placeholder(values::judged(self.slice(colon + 1, end)))).then_some((colon + 1, end))
+    }
+
     /// A piece of a name: the whole name, and what is assigned to it, said of it, or paired with it.
-    fn name(&mut self, hit: usize, hit_end: usize) -> Option<Range> {
+    fn name(&mut self, hit: usize, hit_end: usize) -> Option<(Class, Range)> {
         if hit < self.named_until {
             return None;
         }
         // `sig=` brings its operator along.
         let hit_end = if self.bytes.get(hit_end - 1) == Some(&b'=') { hit_end - 1 } else { hit_end };
-        let mut start = hit;
-        while hit - start < MAX_NAME && self.before(start).is_some_and(is_name_byte) {
-            start -= 1;
-        }
-        let more = self.rest(hit_end).bytes().take(MAX_NAME).take_while(|b| is_name_byte(*b)).count();
-        let end = hit_end + more;
+        let start = hit - self.span_back(hit, MAX_NAME, is_name_byte);
+        let end = hit_end + self.span(hit_end, MAX_NAME, is_name_byte);
         self.named_until = end;
 
         // Most names in a text have nothing behind them that could be their value.
         let possible = match self.at(end) {
             b'=' | b':' | b'?' => self.operator(end).is_some(),
+            // `<password>…</password>`
+            b'>' => self.is_element(start),
             next => next.is_ascii_whitespace() || b"\"'`\\],".contains(&next),
         };
         if !possible {
@@ -270,34 +340,57 @@ impl<'t> Scan<'t> {
         }
         let name = self.slice(start, end);
         let kind = match names::classify(name) {
+            Some(Name::Key) if name.eq_ignore_ascii_case("key") && self.is_qualified(start) => Name::Secret,
             Some(kind) => kind,
-            None if name.eq_ignore_ascii_case("key") && self.is_qualified(start) => Name::Secret,
             None => return None,
         };
         // `sig` is one only in an address.
         if query && self.at(end) == b'=' {
             let kind = if kind == Name::Maybe { Name::Secret } else { kind };
-            return self.bare(end + 1, true, |value| values::is_secret_bare(kind, value, true));
+            let value = self.bare(end + 1, true, |value| values::is_secret_bare(kind, value, true))?;
+            return Some((Class::Assignment, value));
         }
 
+        let assignment = match kind {
+            Name::Authorization | Name::Cookie => Class::Header,
+            Name::Password | Name::Secret | Name::Maybe | Name::Key => Class::Assignment,
+        };
         let closed = self.closing(end);
         let blank = self.blank(closed, MAX_BLANK);
-        if let Some(operator) = self.operator(blank) {
+        let range = if self.at(end) == b'>' {
+            self.element(kind, end + 1)
+        } else if let Some(operator) = self.operator(blank) {
             let spaced = blank > closed || self.at(operator).is_ascii_whitespace() || self.at(blank) != b'=';
             let upper = !name.bytes().any(|b| b.is_ascii_lowercase());
             // `f(password=value, …)` passes on, `user=a password=value` tells.
             let told = || kind == Name::Password && !b",)(}]".contains(&self.at(self.run(operator, false, MAX_NAME)));
             let shell = !spaced && (upper || name.starts_with('-') || told());
-            return self.assigned(kind, operator, shell);
-        }
-        if closed > end {
-            return self.paired(kind, closed);
-        }
-        if blank > end && name.starts_with('-') {
-            return self
-                .bare(blank, false, |value| !value.starts_with('-') && values::is_secret_bare(kind, value, false));
-        }
-        self.paired(kind, closed).or_else(|| self.told(kind, end))
+            self.assigned(kind, operator, shell)
+        } else if closed > end {
+            self.paired(kind, closed)
+        } else if blank > end && name.starts_with('-') {
+            self.bare(blank, false, |value| !value.starts_with('-') && values::is_secret_bare(kind, value, false))
+        } else if let Some(value) = self.paired(kind, closed) {
+            Some(value)
+        } else {
+            return Some((Class::Prose, self.told(kind, end)?));
+        };
+        Some((assignment, range?))
+    }
+
+    /// Whether the name of an element begins here, behind `<` or `<ns:`.
+    fn is_element(&self, start: usize) -> bool {
+        self.before(start - self.span_back(start, MAX_NAME, |b| b == b':' || is_name_byte(b))) == Some(b'<')
+    }
+
+    /// The content of an element, if it is a secret.
+    fn element(&self, kind: Name, start: usize) -> Option<Range> {
+        let length = |max| self.span(start, max, |b| !b"<\n".contains(&b));
+        let judged = self.slice(start, start + length(values::MAX_JUDGED));
+        // Behind it is the end of the element; `Vec<Token>` opens none.
+        let end = start + length(usize::MAX);
+        let closed = judged.len() == values::MAX_JUDGED || self.rest(end).starts_with("</");
+        (closed && values::is_secret_quoted(kind, judged)).then_some((start, end))
     }
 
     /// `api key`, `secret-key`: the word before decides.
@@ -306,10 +399,7 @@ impl<'t> Scan<'t> {
             return false;
         }
         let word_end = start - 1;
-        let mut word = word_end;
-        while word_end - word < MAX_PROSE_BLANK + 8 && self.before(word).is_some_and(|b| b.is_ascii_alphabetic()) {
-            word -= 1;
-        }
+        let word = word_end - self.span_back(word_end, MAX_QUALIFIER, |b| b.is_ascii_alphabetic());
         names::qualifies_key(self.slice(word, word_end))
     }
 
@@ -317,14 +407,14 @@ impl<'t> Scan<'t> {
     fn assigned(&self, kind: Name, operator: usize, shell: bool) -> Option<Range> {
         let mut at = self.blank(operator, MAX_BLANK);
         // **Password:** …
-        at += self.rest(at).bytes().take(2).take_while(|b| *b == b'*').count();
+        at += self.span(at, 2, |b| b == b'*');
         at = self.blank(at, MAX_BLANK);
         match kind {
             Name::Authorization => return self.header(at),
             // `cookie = "a=b"` is code.
             Name::Cookie if self.at(operator - 1) != b':' => return None,
             Name::Cookie => return self.cookie(at),
-            Name::Password | Name::Secret | Name::Maybe => {}
+            Name::Password | Name::Secret | Name::Maybe | Name::Key => {}
         }
         if let Some(quote) = self.quote(at)
             && let Some(end) = self.close(quote)
@@ -372,8 +462,7 @@ impl<'t> Scan<'t> {
 
     /// `"name": "DB_PASSWORD", "value": "…"`, also as YAML and as attributes of an element.
     fn paired(&self, kind: Name, at: usize) -> Option<Range> {
-        let skipped =
-            self.rest(at).bytes().take(MAX_BLANK).take_while(|b| b.is_ascii_whitespace() || *b == b',').count();
+        let skipped = self.span(at, MAX_BLANK, |b| b.is_ascii_whitespace() || b == b',');
         let mut at = at + skipped;
         if let Some(quote) = self.quote(at) {
             at = quote.content;
@@ -404,8 +493,7 @@ impl<'t> Scan<'t> {
             let value = self.slice(quote.content, close);
             return values::is_secret_told(kind, value, true).then_some((quote.content, close));
         }
-        let word =
-            at + self.rest(at).bytes().take_while(|b| !b.is_ascii_whitespace() && !b"\"'`\\".contains(b)).count();
+        let word = at + self.span(at, usize::MAX, |b| !b.is_ascii_whitespace() && !b"\"'`\\".contains(&b));
         let word = at + self.slice(at, word).trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '>']).len();
         values::is_secret_told(kind, self.slice(at, word), verb.is_some()).then_some((at, word))
     }
@@ -421,6 +509,28 @@ impl<'t> Scan<'t> {
         if at > self.floor { self.bytes.get(at - 1).copied() } else { None }
     }
 
+    /// How many bytes from here on are so, of at most `max`.
+    fn span(&self, at: usize, max: usize, is: impl Fn(u8) -> bool) -> usize {
+        let length = self.rest(at).bytes().take(max).take_while(|b| is(*b)).count();
+        work(length);
+        length
+    }
+
+    /// How many bytes before this place are so, of at most `max`, down to what was replaced.
+    fn span_back(&self, at: usize, max: usize, is: impl Fn(u8) -> bool) -> usize {
+        let length = self
+            .bytes
+            .get(self.floor.min(at)..at)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .take(max)
+            .take_while(|b| is(**b))
+            .count();
+        work(length);
+        length
+    }
+
     fn rest(&self, at: usize) -> &'t str {
         self.text.get(at..).unwrap_or_default()
     }
@@ -431,12 +541,12 @@ impl<'t> Scan<'t> {
 
     /// Behind at most `max` spaces and tabs.
     fn blank(&self, at: usize, max: usize) -> usize {
-        at + self.rest(at).bytes().take(max).take_while(|b| matches!(b, b' ' | b'\t')).count()
+        at + self.span(at, max, |b| matches!(b, b' ' | b'\t'))
     }
 
     /// Behind the quote and bracket that close a name.
     fn closing(&self, at: usize) -> usize {
-        let end = at + self.rest(at).bytes().take(8).take_while(|b| *b == b'\\').count();
+        let end = at + self.span(at, MAX_ESCAPES, |b| b == b'\\');
         let end = if b"\"'`".contains(&self.at(end)) { end + 1 } else { at };
         if self.at(end) == b']' { end + 1 } else { end }
     }
@@ -459,7 +569,7 @@ impl<'t> Scan<'t> {
             matches!(self.at(at), b'b' | b'f' | b'r' | b'u' | b'@' | b'$') && b"\"'".contains(&self.at(at + 1)),
         );
         let at = at + prefix;
-        let depth = self.rest(at).bytes().take(MAX_BLANK).take_while(|b| *b == b'\\').count();
+        let depth = self.span(at, MAX_ESCAPES, |b| b == b'\\');
         let mark = self.at(at + depth);
         b"\"'`".contains(&mark).then_some(Quote { mark, depth, content: at + depth + 1 })
     }
@@ -474,6 +584,7 @@ impl<'t> Scan<'t> {
             if content.get(found) != Some(&quote.mark) {
                 return None;
             }
+            work(found - from);
             let slashes = content.get(..found)?.iter().rev().take_while(|b| **b == b'\\').count();
             // `"C:\\"`: pairs of backslashes are text.
             if slashes <= quote.depth || (quote.depth == 0 && slashes % 2 == 0) {
@@ -522,6 +633,7 @@ impl<'t> Scan<'t> {
             }
             i += 1;
         }
+        work(i);
         let end = start + self.slice(start, start + i).trim_end_matches('.').len();
         // `...` is a value of its own, and says that a value was cut.
         if end == start || self.slice(end, start + i).len() > 1 { start + i } else { end }
@@ -529,7 +641,7 @@ impl<'t> Scan<'t> {
 
     /// `name=` behind an `&`.
     fn is_parameter(&self, at: usize) -> bool {
-        let name = self.rest(at).bytes().take(MAX_BLANK).take_while(|b| is_name_byte(*b)).count();
+        let name = self.span(at, MAX_BLANK, is_name_byte);
         name > 0 && self.at(at + name) == b'='
     }
 
@@ -541,8 +653,17 @@ impl<'t> Scan<'t> {
                 || (b == b'\\' && rest.get(i + 1).is_some_and(|next| b"nr\"'".contains(next)))
                 || (i >= max && b < 0x80)
         };
-        at + rest.iter().enumerate().position(|(i, b)| ends(i, *b)).unwrap_or(rest.len())
+        let length = rest.iter().enumerate().position(|(i, b)| ends(i, *b)).unwrap_or(rest.len());
+        work(length);
+        at + length
     }
+}
+
+/// Counts bytes that were looked at, in tests of how many that are.
+#[cfg_attr(not(test), expect(unused_variables, reason = "counted in tests alone"))]
+pub fn work(bytes: usize) {
+    #[cfg(test)]
+    tests::WORK.set(tests::WORK.get() + bytes);
 }
 
 fn is_name_byte(byte: u8) -> bool {
@@ -551,7 +672,91 @@ fn is_name_byte(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// Bytes that were looked at beside the automaton's one pass.
+        pub static WORK: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Texts made to be slow. Each is repeated.
+    const HOSTILE: [&str; 46] = [
+        "A",
+        " ",
+        "password_",
+        "\"' ",
+        "QUJD",
+        "key==",
+        "{\"k\": \"v\", ",
+        "password ",
+        "password=",
+        "password='",
+        "password=\"",
+        "token: ",
+        "cookie:",
+        "Authorization: Bearer ",
+        "Authorization: digest ",
+        "://",
+        "a://b:",
+        "://a@",
+        "sk-ant-",
+        "eyJ-",
+        "eyJ.",
+        ".eyJ",
+        "-eyJ.eyJ",
+        "ghp_",
+        "pat.",
+        "-----BEGIN ",
+        "-----BEGIN RSA PRIVATE KEY---- ",
+        "MIIE\\n-----END ",
+        "xoxb-",
+        "secret\\\\\\\"",
+        "token\\",
+        "api key ",
+        "\"name\":\"token\",\"value\":",
+        "?token=",
+        "&sig=",
+        "token.",
+        "Bearer ",
+        "1234567890:AA",
+        "password=é",
+        "MTA.",
+        "--token --token ",
+        "<token>",
+        "<a:token>x",
+        "curl -u a:",
+        "token=\"\\\"",
+        "secret is secret ",
+    ];
+
+    fn work_of(text: &str) -> usize {
+        WORK.set(0);
+        let _ = redact(text, Classes::All);
+        WORK.get()
+    }
+
+    /// Linear, by what is counted and not by a clock: sixteen times the text takes sixteen times the work (and not 256 times). Beside
+    /// the automaton's pass no byte is looked at more than a few dozen times.
+    #[test]
+    fn work_is_linear_in_hostile_text() {
+        const SHORT: usize = 2 * 1024;
+        let before =
+            ["", "credential=x ", "key -----BEGIN RSA PRIVATE KEY-----\\n", "token=\"", "{\"secret\": \"", "Cookie: "];
+        for (piece, before) in HOSTILE.iter().flat_map(|piece| before.map(|before| (piece, before))) {
+            let text = |bytes: usize| before.to_owned() + &piece.repeat(bytes / piece.len());
+            let (short, long) = (work_of(&text(SHORT)), work_of(&text(16 * SHORT)));
+            assert!(
+                long <= 17 * short + SHORT,
+                "{before}{piece}: {short} for {SHORT} bytes, {long} for 16 times as many"
+            );
+            assert!(long <= 16 * SHORT * MAX_LOOKS, "{before}{piece}: {long}");
+        }
+    }
+
+    /// A value is judged by its first 256 bytes, at most once for each of the names before it, of which none has fewer than three.
+    const MAX_LOOKS: usize = 400;
 
     /// An idle worker may take 20 MB in all.
     #[test]

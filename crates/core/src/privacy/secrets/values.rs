@@ -1,7 +1,7 @@
 //! What a value looks like.
 
-use super::REDACTED;
 use super::names::{self, Name};
+use super::{REDACTED, REDACTED_IN_URI};
 
 /// A value is judged by its beginning: a longer one is no placeholder, and looking further could make the time quadratic.
 pub const MAX_JUDGED: usize = 256;
@@ -30,6 +30,7 @@ pub fn is_placeholder(value: &str) -> bool {
     };
     opens
         || value.contains(REDACTED)
+        || value.contains(REDACTED_IN_URI)
         || !value.contains(char::is_alphanumeric)
         || (value.len() >= 3 && value.chars().all(|c| !c.is_alphanumeric() || matches!(c, 'x' | 'X')))
         || (value.len() <= 24 && (value.ends_with("...") || value.ends_with('…')))
@@ -137,12 +138,24 @@ pub fn is_code(value: &str, shell: bool) -> bool {
     let chain = head.contains('.') || head.contains("::") || head.contains("->");
     let plain = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'(');
     let called = value.len() > head.len() && (!shell || value.bytes().skip(head.len() + 1).all(plain));
+    let mut parts = head.split(['.', ':', '-', '>', '?', '&', '!']);
     (chain || called)
-        && head.split(['.', ':', '-', '>', '?', '&', '!']).all(|part| {
-            !part.starts_with(|c: char| c.is_ascii_digit())
-                && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
-                && !is_random(part)
+        && !head.starts_with(|c: char| c.is_ascii_digit())
+        && parts.all(|part| {
+            // `self.0`
+            let index = part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
+            let identifier = !part.starts_with(|c: char| c.is_ascii_digit())
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'));
+            index || (identifier && !is_random(part))
         })
+}
+
+/// A constant's name: `D3DKMT_PRESENTHISTORYTOKEN`.
+fn is_constant(value: &str) -> bool {
+    value.contains('_')
+        && value.starts_with(|c: char| c.is_ascii_uppercase())
+        && value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && value.split('_').all(|word| word.bytes().filter(u8::is_ascii_digit).count() <= 2)
 }
 
 /// An identifier whose words may end in a small number: `__u32`, `color_token_2`.
@@ -161,7 +174,8 @@ fn is_random(word: &str) -> bool {
         .windows(2)
         .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit()))
         .count();
-    turns >= 4 || (word.len() >= 20 && turns > 0) || is_mixed(word)
+    // `sqlite3WhereOkOnePass`
+    turns >= 4 || (word.len() >= 20 && turns > 2) || (word.len() >= 32 && turns > 0) || is_mixed(word)
 }
 
 /// Upper and lower case in turns, as no `camelCase` has them.
@@ -188,6 +202,19 @@ pub fn looks_generated(value: &str, min: usize) -> bool {
         && !is_code(value, false)
 }
 
+/// Nothing but letters and digits in no order, as keys are and no id with a prefix or a dash is.
+fn is_opaque(value: &str) -> bool {
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    let (digits, upper, lower) =
+        (count(u8::is_ascii_digit), count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
+    let is_plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+    let is_hex = value.len() >= 64 && value.bytes().all(|b| b.is_ascii_hexdigit());
+    is_plain
+        && value.len() >= 20
+        && !is_path(value)
+        && ((digits >= 2 && upper >= 4 && lower >= 4) || (is_hex && digits > 0 && digits < value.len()))
+}
+
 /// The part of a value that is judged: its beginning.
 pub fn judged(value: &str) -> &str {
     let mut end = value.len().min(MAX_JUDGED);
@@ -208,14 +235,17 @@ pub fn is_secret_quoted(name: Name, value: &str) -> bool {
             !value.starts_with([' ', '"', '\'', '`']) && value.split_whitespace().any(|word| looks_generated(word, 6))
         }
         Name::Password | Name::Secret => {
-            !value.starts_with(['"', '\'', '`'])
+            // What opens like the next string is one, unless it is long.
+            (!value.starts_with(['"', '\'', '`']) || looks_generated(value, 12))
                 && !is_placeholder(value)
                 && !is_word(value)
                 && !is_path(value)
                 && !is_number(value)
+                && !value.contains("::")
                 && value != ","
         }
         Name::Maybe => looks_generated(value, 12),
+        Name::Key => is_opaque(value),
         Name::Authorization | Name::Cookie => false,
     }
 }
@@ -225,7 +255,8 @@ pub fn is_secret_quoted(name: Name, value: &str) -> bool {
 #[must_use]
 pub fn is_secret_bare(name: Name, value: &str, shell: bool) -> bool {
     let value = judged(value);
-    if is_placeholder(value) || is_word(value) || is_path(value) || is_code(value, shell) || is_number(value) {
+    let refers = is_word(value) || is_path(value) || is_code(value, shell) || (!shell && is_constant(value));
+    if refers || is_placeholder(value) || is_number(value) {
         return false;
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -249,6 +280,7 @@ pub fn is_secret_bare(name: Name, value: &str, shell: bool) -> bool {
                 || is_mixed(value)
         }
         Name::Maybe => looks_generated(value, 12),
+        Name::Key => is_opaque(value),
         Name::Authorization | Name::Cookie => false,
     }
 }
@@ -282,6 +314,7 @@ pub fn is_secret_member(name: Name, value: &str) -> bool {
     match name {
         Name::Password | Name::Secret => !is_placeholder(judged(value)) && !is_path(judged(value)),
         Name::Maybe => looks_generated(value, 12),
+        Name::Key => is_opaque(value),
         Name::Cookie => is_cookie(value),
         Name::Authorization => false,
     }
@@ -296,7 +329,9 @@ pub fn is_secret_number(digits: &str) -> bool {
 /// Pairs with a value worth hiding.
 #[must_use]
 pub fn is_cookie(value: &str) -> bool {
-    judged(value).split_once('=').is_some_and(|(_, rest)| rest.len() >= 6 && !is_placeholder(rest))
+    // `SO_COOKIE: c_int = 0x003b` is none.
+    let pair = judged(value).split_once('=').filter(|(name, _)| !name.ends_with(' '));
+    pair.is_some_and(|(_, rest)| rest.len() >= 6 && !is_placeholder(rest))
 }
 
 fn starts_with(value: &str, start: &str) -> bool {
