@@ -20,7 +20,7 @@ use crate::settings::{self, Layer, ReadError, Scope, layers, user_settings};
 /// Milliseconds that a hook of ours may take; it needs a few. Gemini CLI waits for it.
 const TIMEOUT_MS: u32 = 5_000;
 
-/// By this name Gemini CLI lists our hooks, and switches them off.
+/// By this name Gemini CLI lists our hooks, shows them for a second when they ran, and switches them off.
 const NAME: &str = "sessionpipe";
 
 pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
