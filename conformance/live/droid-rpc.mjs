@@ -2,7 +2,7 @@
 //
 // Each line of SCRIPT is a prompt, said when the one before is done, or a word for what comes after it:
 //   /deny            permissions are denied, not given
-//   /interrupt FILE  once FILE is there, the next prompt's turn is interrupted
+//   /interrupt FILE  a second after FILE is there, the next prompt's turn is interrupted
 //   /compact         the session is compacted
 // What the agent says and asks for is printed.
 import { spawn } from 'node:child_process';
@@ -40,6 +40,10 @@ droid.stdout.on('data', (data) => {
       console.log('asks for permission');
       // Somebody has to read the question first.
       setTimeout(() => send({ type: 'response', id: message.id, result: { selectedOption: permission } }), 1000);
+    } else if (message.method === 'droid.ask_user') {
+      console.log('asks a question');
+      const answers = message.params.questions.map(({ index, question, options }) => ({ index, question, answer: options[0] }));
+      setTimeout(() => send({ type: 'response', id: message.id, result: { answers } }), 1000);
     } else if (news?.type === 'create_message' && news.message.role === 'assistant') {
       for (const part of news.message.content) if (part.type === 'text') console.log(`says: ${part.text}`);
     } else if (news?.newState === 'idle') idle();
@@ -60,6 +64,7 @@ for (const line of script.split('\n')) {
     await ask('droid.add_user_message', { text: line });
     if (until) {
       while (!fs.existsSync(until)) await sleep(50);
+      await sleep(1000);
       await ask('droid.interrupt_session');
       until = undefined;
     }

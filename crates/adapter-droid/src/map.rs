@@ -1,7 +1,7 @@
 //! Native event → [`Seen`]. Hooks go through the table-driven mapper; this module holds what Droid does in its own way:
 //!
-//! - **`message_id` names a message.** That of UserPromptSubmit is the turn's id in Droid's own records. That of Stop is the
-//!   last message's: it names no turn, and what other events carry is not used. Tool events have none, and no call id.
+//! - **`message_id` names a message.** That of UserPromptSubmit and of an interrupt is the turn's id in Droid's own records.
+//!   That of Stop is the last message's: it names no turn. Tool events have none, and no call id.
 //! - **Turns without a prompt.** Plain `droid exec` and its stream-json mode fire no UserPromptSubmit, nor does a prompt that
 //!   waited in the queue: a tool call tells that a turn runs, and Stop ends one whether or not its start was told. A Stop
 //!   with `stop_hook_active` comes after a Stop hook that made the agent go on.
@@ -127,7 +127,9 @@ fn notified(hook: &Hook) -> Vec<Seen> {
         Some("elicitation_dialog") => vec![need(AttentionKind::Question, Some(ASK))],
         Some("idle_prompt") => {
             let interrupted = message.is_some_and(|message| message.starts_with(INTERRUPTED));
-            let aborted = interrupted.then_some(Seen::Aborted { turn: None });
+            // Here it is the prompt's message.
+            let turn = payload.text(DROID.turn).map(str::to_owned);
+            let aborted = interrupted.then_some(Seen::Aborted { turn });
             aborted.into_iter().chain([need(AttentionKind::Idle, None)]).collect()
         }
         _ => vec![Seen::Activity],

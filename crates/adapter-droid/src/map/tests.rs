@@ -124,7 +124,9 @@ fn files_change_where_a_tool_that_writes_worked() {
 
 #[test]
 fn notifications_ask_or_tell_of_an_interrupt() {
-    let of = |kind: &str, message: &str| seen("Notification", json!({"notification_type": kind, "message": message}));
+    let of = |kind: &str, message: &str| {
+        seen("Notification", json!({"notification_type": kind, "message": message, "message_id": "m1"}))
+    };
     let text = "Factory CLI needs permission to execute 1 tool(s)";
     assert_eq!(of("permission_prompt", text), [Seen::NeedsYou(need(AttentionKind::Permission, text))]);
     let text = "Factory CLI is asking the user 1 question(s)";
@@ -136,7 +138,7 @@ fn notifications_ask_or_tell_of_an_interrupt() {
     assert_eq!(of("elicitation_dialog", text), [Seen::NeedsYou(question)]);
     let text = "Agent stopped by user and is waiting for input";
     let idle = |text| Seen::NeedsYou(need(AttentionKind::Idle, text));
-    assert_eq!(of("idle_prompt", text), [Seen::Aborted { turn: None }, idle(text)]);
+    assert_eq!(of("idle_prompt", text), [Seen::Aborted { turn: Some("m1".to_owned()) }, idle(text)]);
     assert_eq!(of("idle_prompt", "Waiting"), [idle("Waiting")], "nobody says that it was stopped");
     assert_eq!(of("auth_success", "?"), [Seen::Activity]);
 }
