@@ -65,6 +65,7 @@ fn steps(script: &str, project: &Path) -> Option<Vec<Step>> {
             Say("The file is written."),
         ],
         "api-error" => vec![Fail(400, "lab: the model refuses this request")],
+        "busy" => vec![Fail(503, "lab: the model is busy")],
         "permission" => vec![shell("touch lab-permission.txt", true), Say("The command was allowed.")],
         "ask" => vec![ask("Which one?"), Say("The question was answered.")],
         "subagent" => vec![delegate("Please look around. [[lab:sub]]"), await_agent(), Say("The subagent is done.")],
@@ -266,8 +267,8 @@ fn ask(question: &str) -> Step {
     let options = json!([{"label": "One", "description": "the first"}, {"label": "Two", "description": "the second"}]);
     let args = json!({"questions": [{
         "id": "lab", "header": "Lab", "question": question, "type": "choice", "multiSelect": false, "options": options,
-    }]});
-    let names = &["AskUserQuestion", "ask_user", "request_user_input"];
+    }], "questionnaire": format!("1. [question] {question}\n[topic] Lab\n[option] One\n[option] Two")});
+    let names = &["AskUserQuestion", "AskUser", "ask_user", "request_user_input"];
     Step::Call(Call { names, args, text: None, program: None, needs: None })
 }
 
