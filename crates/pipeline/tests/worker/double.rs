@@ -57,7 +57,12 @@ const HARNESS: Harness = Harness {
 };
 
 static DOUBLE: Harness = HARNESS;
-static BORROWER: Harness = Harness { name: "borrower", marks: &[], borrowers: &[], ..HARNESS };
+static BORROWER: Harness = Harness {
+    name: "borrower",
+    marks: &[],
+    borrowers: &[Borrower { name: "lodger", marks: &[Mark::Key("lodger_version")] }],
+    ..HARNESS
+};
 
 /// Maps by the table; its session files lie in `~/.double`, and their first line is the version.
 pub struct Double(&'static Harness);
@@ -105,7 +110,7 @@ impl Adapter for Double {
 
 static ADAPTERS: [&dyn Adapter; 2] = [&Double(&DOUBLE), &Double(&BORROWER)];
 
-/// Its harness, and one that borrows its hooks and has an adapter of its own; the lodger has none.
+/// Its harness, and one that borrows its hooks and has an adapter of its own; the lodger borrows from both and has none.
 pub fn adapters() -> &'static [&'static dyn Adapter] {
     &ADAPTERS
 }

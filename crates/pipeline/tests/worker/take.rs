@@ -297,6 +297,23 @@ fn a_borrowed_copy_is_dropped_where_the_sender_is_wired_itself() {
 }
 
 #[test]
+fn one_that_borrows_from_two_configs_is_told_once() {
+    for (wired, expected) in [(&["double", "borrower"][..], 1), (&["borrower"], 1), (&[], 2)] {
+        let place = Place::new();
+        for harness in ["double", "borrower"] {
+            let header = Header { event: "Prompt".to_owned(), harness: harness.to_owned(), ..header(START_MS) };
+            place.job_of(&header, with("a", json!({"lodger_version": "1.0"})).to_string().as_bytes());
+        }
+        place.with_wired(wired, |context| {
+            let mut outbox = Outbox::open(&place.host.dirs.outbox()).expect("an outbox");
+            Taker::new(context).take_all(&place.spool(), &mut outbox).expect("taken");
+        });
+        let told = place.events().into_iter().filter(|e| e.harness.name == "lodger" && e.kind == "turn.started");
+        assert_eq!(told.count(), expected, "{wired:?}");
+    }
+}
+
+#[test]
 fn a_borrower_without_an_adapter_is_told_under_its_own_name() {
     let place = Place::new();
     place.job("Prompt", &with("a", json!({"lodger_version": "1.0"})));
