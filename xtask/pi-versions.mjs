@@ -49,7 +49,7 @@ function tried(name, version, extension, node) {
     try {
       execFileSync("npm", [...npm, "--prefix", dir, `${name}@${version}`], { stdio: ["ignore", "ignore", "pipe"] });
     } catch (error) {
-      return `not installable: ${lastLine(String(error.stderr))}`;
+      return `not installable: ${reason({ stdout: "", stderr: String(error.stderr) })}`;
     }
     const home = join(dir, "home");
     const extensions = join(home, ".pi/agent/extensions");

@@ -23,8 +23,14 @@ enum Task {
     Features,
     /// Build what is given to people: `sessionpipe`, and a small `sessionpipe-hook` (static on Linux)
     Dist,
-    /// Write again what is generated from the code: docs/schema, docs/cli.md and docs/harnesses.md
+    /// Write again what is generated from the code: docs/schema, docs/cli.md, docs/harnesses.md and docs/privacy.md
     Schema,
+    /// Measure what the redaction of secrets finds and how often it is wrong, and write it to docs/privacy.md
+    Secrets {
+        /// Print every miss and every false alarm
+        #[arg(long)]
+        list: bool,
+    },
     /// Compare what one hook costs in a program with all harnesses and in one with a single harness: instructions (by
     /// `valgrind`) and system calls (by `strace`)
     HookCost,
@@ -43,6 +49,7 @@ fn main() -> anyhow::Result<()> {
         Task::Features => each_alone(),
         Task::Dist => dist(),
         Task::Schema => schema(),
+        Task::Secrets { list } => secrets(list),
         Task::Plugins => plugins(),
         Task::HookCost => hook_cost(),
         Task::Bench { name } => bench(name.as_deref().unwrap_or_default()),
@@ -170,21 +177,33 @@ impl Cost {
 }
 
 fn schema() -> anyhow::Result<()> {
-    for (package, test, filter) in
-        [("sessionpipe", "cli", "generated"), ("sessionpipe-conformance", "matrix", "the_matrix")]
-    {
-        let mut tests = command(&["test", "--quiet", "--package", package, "--test", test, filter]);
-        run(tests.env("SESSIONPIPE_BLESS", "1"))?;
-    }
-    Ok(())
+    bless("sessionpipe", "cli", "generated")?;
+    bless("sessionpipe-conformance", "matrix", "the_matrix")?;
+    bless("sessionpipe-core", "privacy_docs", "the_page")
+}
+
+/// Lets a test write what it would compare.
+fn bless(package: &str, test: &str, filter: &str) -> anyhow::Result<()> {
+    let mut tests = command(&["test", "--quiet", "--package", package, "--test", test, filter]);
+    run(tests.env("SESSIONPIPE_BLESS", "1"))
+}
+
+fn secrets(list: bool) -> anyhow::Result<()> {
+    // The sources of every package, of other platforms too.
+    cargo(&["fetch"])?;
+    let list: &[&str] = if list { &["--list"] } else { &[] };
+    cargo(&[&["bench", "--package", "sessionpipe-core", "--bench", "secrets", "--", "--bless"], list].concat())?;
+    bless("sessionpipe-core", "privacy_docs", "the_page")
 }
 
 /// Where the plugins lie as JavaScript, to be tested: below the package.json that says that they are modules.
 const BUILT_PLUGINS: &str = "target/plugins";
 
 fn plugins() -> anyhow::Result<()> {
-    // What is installed is named with its exact version, and none of its install scripts is run.
-    let install = "install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --loglevel=error";
+    // What is installed is named with its exact version, and none of its install scripts is run. Of the agents only the types
+    // are wanted, not what they would need to run.
+    let install =
+        "install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --omit=optional --loglevel=error";
     run(&mut tool("npm", install))?;
     run(&mut tool("node", "node_modules/typescript/bin/tsc"))?;
     run(&mut tool("node", "node_modules/eslint/bin/eslint.js --max-warnings=0 crates"))?;

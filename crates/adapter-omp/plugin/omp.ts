@@ -87,7 +87,8 @@ export function reportOmp(omp: OmpApi, file: string): void {
   omp.on(
     "agent_end",
     quiet((_, context) => {
-      if (reporter.run["outcome"] === "aborted") reporter.send("agent_end", context, reporter.run);
+      const { outcome } = reporter.run;
+      if (outcome === "aborted") reporter.send("agent_end", context, reporter.run);
     }),
   );
 

@@ -104,11 +104,10 @@ interface Speaker {
 
 /** The way to the child; nothing where another copy of this file speaks already. */
 export function bridgeOf(harness: string, file: string, log: (message: string) => void): Bridge | undefined {
-  const key = Symbol.for("sessionpipe.speaker");
-  const shared = globalThis as { [key]?: Speaker };
+  const shared = globalThis as { sessionpipeSpeaker?: Speaker };
   const own = file.replace(/\?.*$/, "");
-  shared[key] ??= { file: own, bridge: new Bridge([...COMMAND.slice(0, -1), harness], log) };
-  return shared[key].file === own ? shared[key].bridge : undefined;
+  shared.sessionpipeSpeaker ??= { file: own, bridge: new Bridge([...COMMAND.slice(0, -1), harness], log) };
+  return shared.sessionpipeSpeaker.file === own ? shared.sessionpipeSpeaker.bridge : undefined;
 }
 
 /** A handler that never throws, and answers nothing. */
