@@ -19,6 +19,21 @@ pub struct Package {
     pub package: String,
     /// The version that the default run takes.
     pub version: String,
+    /// What runs it, where that shall not be the machine's own node.
+    #[serde(default)]
+    pub runtime: Option<Runtime>,
+}
+
+/// A runtime from npm; in its texts `{cpu}` is filled in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Runtime {
+    /// The npm package's name.
+    pub package: String,
+    /// Its version.
+    pub version: String,
+    /// The program, from the package's folder.
+    pub program: String,
 }
 
 /// `HARNESS.toml`.
@@ -86,6 +101,8 @@ pub struct Scenario {
     pub events: Vec<String>,
     /// How many sessions report; 0 is one.
     pub sessions: usize,
+    /// After `install` the program that the configs name is removed.
+    pub without_program: bool,
     /// Files and what they must hold afterwards, as regular expressions.
     pub leaves: BTreeMap<String, String>,
     /// What `doctor --json` must say, as a regular expression.
@@ -108,6 +125,10 @@ pub struct Act {
 pub enum What {
     /// SIGINT to the program's process group, as a terminal does.
     Interrupt,
+    /// SIGTERM to the program itself.
+    Terminate,
+    /// Five seconds in which the process that a plugin of ours writes to does nothing. The model's command may go on at once.
+    Stall,
     /// SIGKILL to the program and all that it started.
     Kill,
     /// `sessionpipe install`, and then the model's command may go on. The session begins without hooks.

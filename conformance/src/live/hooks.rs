@@ -42,6 +42,15 @@ pub struct Call {
     pub payload: Vec<u8>,
 }
 
+impl Call {
+    /// Whether a plugin of ours wrote it as a line: nothing was started for it.
+    #[must_use]
+    pub fn is_line(&self) -> bool {
+        let line: Option<Value> = serde_json::from_slice(&self.payload).ok();
+        line.and_then(|line| Some(line.get("event")?.as_str()? == self.header.event)).unwrap_or(false)
+    }
+}
+
 /// Stands where the worker listens: hooks wake it in vain, and every call stays in the spool until it is gone.
 pub struct Hold {
     _reader: OwnedFd,

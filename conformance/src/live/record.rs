@@ -79,7 +79,7 @@ fn input(call: &Call, plan: &Plan) -> Input {
         (name.clone(), if secret { "LAB-REMOVED".to_owned() } else { value.clone() })
     });
     // A notice comes as an argument: its payload names no event.
-    let stdin = if payload.get("hook_event_name").is_some() || payload.is_string() {
+    let stdin = if payload.get("hook_event_name").is_some() || payload.is_string() || call.is_line() {
         payload
     } else {
         argv.push(payload.to_string());

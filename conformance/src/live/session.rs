@@ -34,6 +34,12 @@ const TURN: Duration = Duration::from_secs(120);
 /// How long what a harness leaves behind may go on before it is ended.
 const LINGER: Duration = Duration::from_secs(2);
 
+/// How long the process that a plugin of ours writes to may: it reads on, also when it was stopped for [`STALL`].
+const STREAM_LINGER: Duration = Duration::from_secs(15);
+
+/// How long it is stopped.
+const STALL: Duration = Duration::from_secs(5);
+
 /// How often a running harness is looked at: the wall time is exact to this.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -187,6 +193,9 @@ impl<'a> Stage<'a> {
         if !scenario.installs_late() {
             installed = Some(self.install()?);
         }
+        if scenario.without_program {
+            fs::remove_dir_all(self.dirs.bin()).context("the program is no copy")?;
+        }
         // The worker may take a call before the lab has seen it: for a recording it waits.
         let hold = self.plan.record.is_some().then(|| Hold::start(&self.dirs)).transpose()?;
         let watch = Watch::start(&self.dirs.spool(), self.plan.run.join("calls"))?;
@@ -237,11 +246,13 @@ impl<'a> Stage<'a> {
             .collect();
         // One that the worker took before it could be kept costs as much as the others.
         let missed = calls.seen as f64 / calls.kept.len().max(1) as f64;
+        // A line of a plugin starts nothing.
+        let timed: Vec<_> = calls.kept.iter().filter(|call| !call.is_line()).cloned().collect();
         let (again, enough) = (self.plan.run.join("again"), with.wall.mul_f64(SHARE / 2.0));
         outcome.hooks_ms = f64::INFINITY;
         for attempt in 1..=ATTEMPTS {
             let again = again.join(attempt.to_string());
-            let (time, least) = hooks::time_all(&calls.kept, &commands, &self.plan.env, &again, enough)?;
+            let (time, least) = hooks::time_all(&timed, &commands, &self.plan.env, &again, enough)?;
             outcome.hooks_ms = outcome.hooks_ms.min(ms(time) * missed.max(1.0));
             outcome.busy = is_busy() || time < least.mul_f64(CHEAP);
             if outcome.hooks_ms <= SHARE * outcome.wall_ms || attempt == ATTEMPTS {
@@ -411,11 +422,13 @@ impl<'a> Stage<'a> {
                     match what {
                         Some(What::Interrupt) => one.interrupt(),
                         Some(What::Kill) => one.kill(),
+                        Some(What::Terminate) => namespace::signal(one.pid(), Signal::TERM),
+                        Some(What::Stall) => stall(),
                         Some(What::Install) => install()?,
                         None => {}
                     }
                 }
-                if what == Some(What::Install) {
+                if matches!(what, Some(What::Install | What::Stall)) {
                     fs::write(self.project.join("lab-go"), "")?;
                 }
             }
@@ -456,8 +469,9 @@ impl<'a> Stage<'a> {
             if left.is_empty() {
                 return;
             }
-            if Instant::now() > deadline {
-                for process in left {
+            for process in left {
+                let more = if is_stream(process.pid) { STREAM_LINGER } else { Duration::ZERO };
+                if Instant::now() > deadline + more {
                     namespace::signal(process.pid, Signal::KILL);
                 }
             }
@@ -475,9 +489,33 @@ fn is_busy() -> bool {
 
 /// Our own worker, by its command.
 fn is_worker(pid: i32) -> bool {
+    runs(pid, b"/sessionpipe", b"worker")
+}
+
+/// The process that a plugin of ours writes to.
+fn is_stream(pid: i32) -> bool {
+    runs(pid, b"/sessionpipe-hook", b"--stream")
+}
+
+fn runs(pid: i32, program: &[u8], argument: &[u8]) -> bool {
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = command.split(|byte| *byte == 0);
-    words.next().is_some_and(|program| program.ends_with(b"/sessionpipe")) && words.next() == Some(b"worker")
+    words.next().is_some_and(|word| word.ends_with(program)) && words.next() == Some(argument)
+}
+
+/// Stops the process that a plugin of ours writes to for a while.
+fn stall() {
+    let streams: Vec<i32> = namespace::descendants(namespace::me()).iter().map(|process| process.pid).collect();
+    let streams: Vec<i32> = streams.into_iter().filter(|pid| is_stream(*pid)).collect();
+    for pid in &streams {
+        namespace::signal(*pid, Signal::STOP);
+    }
+    thread::spawn(move || {
+        thread::sleep(STALL);
+        for pid in streams {
+            namespace::signal(pid, Signal::CONT);
+        }
+    });
 }
 
 /// One process of the harness.

@@ -28,6 +28,9 @@ pub struct Played {
     pub reply: Reply,
 }
 
+/// The calls of a turn with many.
+const MANY: usize = 200;
+
 enum Step {
     Say(&'static str),
     Fail(u16, &'static str),
@@ -79,6 +82,8 @@ fn steps(script: &str, project: &Path) -> Option<Vec<Step>> {
             shell("echo hello-from-lab", false),
             Say("The wait is over."),
         ],
+        // More than a pipe holds without a reader.
+        "many" => (0..MANY).map(|_| look_around()).chain([Say("That was a lot.")]).collect(),
         "large" => vec![
             shell(&format!("head -c {LARGE} /dev/zero | tr '\\0' x"), false),
             write_file(&file, &"large line of a large file\n".repeat(LARGE / 27 + 1)),
