@@ -29,11 +29,14 @@ pub enum Reason {
     TooLarge = 3,
     /// Any other failure of the system.
     System = 4,
+    /// Events that a plugin of ours could not hand on: nobody read them for too long.
+    Unread = 5,
 }
 
 impl Reason {
     /// All of them, in the file's order.
-    pub const ALL: [Self; 5] = [Self::DiskFull, Self::NoPermission, Self::NoDescriptors, Self::TooLarge, Self::System];
+    pub const ALL: [Self; 6] =
+        [Self::DiskFull, Self::NoPermission, Self::NoDescriptors, Self::TooLarge, Self::System, Self::Unread];
 
     /// As reports name it.
     #[must_use]
@@ -44,6 +47,7 @@ impl Reason {
             Self::NoDescriptors => "no file descriptors",
             Self::TooLarge => "payload too large",
             Self::System => "system failure",
+            Self::Unread => "handed on too slowly",
         }
     }
 }
@@ -88,12 +92,17 @@ pub fn preallocate(dirs: &Dirs) {
 
 /// Counts one loss. Nothing happens where the counter file is missing and cannot be made.
 pub fn count(dirs: &Dirs, reason: Reason) {
+    count_many(dirs, reason, 1);
+}
+
+/// Counts so many losses.
+pub fn count_many(dirs: &Dirs, reason: Reason, losses: u64) {
     let counters = open(dirs).or_else(|_| {
         preallocate(dirs);
         open(dirs)
     });
     if let Ok(counters) = counters {
-        counters.add(reason as usize, 1);
+        counters.add(reason as usize, losses);
     }
 }
 

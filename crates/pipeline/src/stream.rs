@@ -26,6 +26,10 @@ use crate::process;
 use crate::spool::{JobId, OpenError, Spool};
 use crate::{hook, wake};
 
+/// The event by which a plugin says that it had to drop some: nothing read its lines for too long. It is counted, and makes no
+/// job.
+pub const DROPPED: &str = "stream.dropped";
+
 /// The longest line that is kept, in bytes. A plugin cuts what it sends far below that.
 pub const LINE_CAP: usize = 1 << 20;
 
@@ -69,6 +73,9 @@ struct Line {
     event: String,
     #[serde(default)]
     t: Option<u64>,
+    /// Of [`DROPPED`]: how many.
+    #[serde(default)]
+    count: Option<u64>,
 }
 
 struct Stream {
@@ -138,8 +145,14 @@ impl Stream {
         }
         let spool = Spool::open(&dirs);
         for line in lines {
+            // Of one that was cut the adapter may still make something.
+            let known: Line = serde_json::from_slice(line).unwrap_or_default();
+            if known.event == DROPPED {
+                losses::count_many(&dirs, Reason::Unread, known.count.unwrap_or(1));
+                continue;
+            }
             let kept = match &spool {
-                Ok(spool) => self.job(spool, line).map_err(|error| Some((&error).into())),
+                Ok(spool) => self.job(spool, known, line).map_err(|error| Some((&error).into())),
                 Err(OpenError::Io { source, .. }) => Err(Some(source.into())),
                 // Nothing of another user's is touched, not even to count.
                 Err(OpenError::Foreign(_)) => Err(None),
@@ -151,9 +164,7 @@ impl Stream {
         wake::wake(&dirs, start_worker);
     }
 
-    fn job(&mut self, spool: &Spool, line: &[u8]) -> io::Result<()> {
-        // Of one that was cut the adapter may still make something.
-        let Line { event, t } = serde_json::from_slice(line).unwrap_or_default();
+    fn job(&mut self, spool: &Spool, Line { event, t, .. }: Line, line: &[u8]) -> io::Result<()> {
         let at = t.map_or_else(platform::now, Duration::from_millis);
         // Jobs are taken in the order of their names: behind the last one, also within a millisecond and whatever the
         // clock did.
@@ -242,6 +253,16 @@ mod tests {
         assert_eq!(jobs.iter().map(|(_, event, _)| event.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         let lost = losses::take(stream.dirs.as_ref().expect("folders")).expect("counters");
         assert_eq!(lost.iter().collect::<Vec<_>>(), [(Reason::TooLarge, 1)]);
+    }
+
+    #[test]
+    fn what_a_plugin_had_to_drop_is_counted() {
+        let (_home, mut stream) = stream();
+        let text = [line("a", "1", ""), line(DROPPED, "2", ",\"count\":7"), line("b", "3", "")].join("\n");
+        let (jobs, _) = jobs(&mut stream, text.as_bytes());
+        assert_eq!(jobs.iter().map(|(_, event, _)| event.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        let lost = losses::take(stream.dirs.as_ref().expect("folders")).expect("counters");
+        assert_eq!(lost.iter().collect::<Vec<_>>(), [(Reason::Unread, 7)]);
     }
 
     #[test]
