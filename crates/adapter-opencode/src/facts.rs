@@ -1,7 +1,7 @@
 //! Whether OpenCode is here, and its version. Nothing is started.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use semver::Version;
 use serde_json::Value;
@@ -36,14 +36,14 @@ pub(crate) fn found(host: &Host) -> Option<Found> {
 /// Whether OpenCode is on this machine: one of its folders, or its program.
 pub(crate) fn is_here(host: &Host) -> bool {
     let on_path =
-        || host.var("PATH").is_some_and(|path| env::split_paths(path).any(|dir| is_program(dir.join("opencode"))));
+        || host.var("PATH").is_some_and(|path| env::split_paths(path).any(|dir| is_program(&dir.join("opencode"))));
     config_dir(host).is_dir()
         || data_dir(host).is_dir()
-        || is_program(host.home.join(".opencode/bin/opencode"))
+        || is_program(&host.home.join(".opencode/bin/opencode"))
         || on_path()
 }
 
-fn is_program(path: PathBuf) -> bool {
+fn is_program(path: &Path) -> bool {
     path.is_absolute() && path.is_file()
 }
 

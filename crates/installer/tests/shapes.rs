@@ -314,7 +314,7 @@ fn what_the_person_changed_in_a_file_of_ours_stays() {
     // A copy is kept until it is undone.
     let backups = std::fs::read_dir(home.host.dirs.backups()).expect("the store");
     let texts: Vec<_> = backups.map(|e| std::fs::read_to_string(e.expect("an entry").path()).expect("text")).collect();
-    assert_eq!(texts, [edited.clone()]);
+    assert_eq!(texts, std::slice::from_ref(&edited));
     home.uninstall(&[&adapter]);
     assert!(!home.exists(DROP_IN));
 
@@ -432,7 +432,7 @@ fn a_plugin_that_was_edited_shows_its_difference_and_stays_unless_forced() {
     assert_eq!(state(&home, &plugin()), Some(WiredState::Wired));
     let backups = std::fs::read_dir(home.host.dirs.backups()).expect("the store");
     let texts: Vec<_> = backups.map(|e| std::fs::read_to_string(e.expect("an entry").path()).expect("text")).collect();
-    assert_eq!(texts, [edited.clone()]);
+    assert_eq!(texts, std::slice::from_ref(&edited));
     home.write(PLUGIN, &edited);
     let plan = plan_uninstall(&home.host, &[&plugin()], true).expect("a plan");
     apply(&home.host, &plan).expect("applied");
