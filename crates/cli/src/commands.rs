@@ -4,8 +4,11 @@ pub mod completions;
 pub mod demo;
 pub mod doctor;
 pub mod flush;
+pub mod forget;
 pub mod hook;
 pub mod install;
+pub mod replay;
+pub mod sink;
 pub mod status;
 pub mod tail;
 pub mod uninstall;
@@ -42,7 +45,10 @@ pub enum Command {
     Tail(tail::Args),
     Status(status::Args),
     Doctor(doctor::Args),
+    Sink(sink::Args),
     Flush(flush::Args),
+    Replay(replay::Args),
+    Forget(forget::Args),
     Demo(demo::Args),
     Completions(completions::Args),
     Hook(hook::Args),
@@ -76,7 +82,10 @@ pub fn run(args: Vec<OsString>) -> Exit {
         Command::Tail(args) => tail::run(&args, &host, &out),
         Command::Status(args) => status::run(&args, &host, &out),
         Command::Doctor(args) => doctor::run(&args, &host, &out),
+        Command::Sink(args) => sink::run(&args, &host, &out),
         Command::Flush(args) => flush::run(&args, &host, &out),
+        Command::Replay(args) => replay::run(&args, &host, &out),
+        Command::Forget(args) => forget::run(&args, &host, &out),
         // Not reached: `main` runs the hook before any argument is parsed.
         Command::Hook(_) => Ok(Exit::Success),
         Command::Demo(args) => demo::run(&args, &host, &out),
@@ -95,15 +104,17 @@ fn help(args: &[OsString]) -> Option<clap::builder::StyledStr> {
     }
     let mut cli = Cli::command();
     cli.build();
-    let named = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-    // An unknown command is an error all the same.
-    if !named.is_empty() && cli.find_subcommand(named).is_none() {
-        return None;
+    let mut command = &mut cli;
+    for word in words.iter().filter(|word| !word.starts_with('-')) {
+        match command.find_subcommand(word) {
+            Some(_) => {}
+            // An unknown command is an error all the same; behind one that has none come its arguments.
+            None if command.has_subcommands() => return None,
+            None => break,
+        }
+        let Some(named) = command.find_subcommand_mut(word) else { return None };
+        command = named;
     }
-    let command = match cli.find_subcommand_mut(named) {
-        Some(command) => command,
-        None => &mut cli,
-    };
     Some(if long { command.render_long_help() } else { command.render_help() })
 }
 

@@ -1,8 +1,13 @@
 //! What taking jobs needs of the program.
 
+use std::cell::RefCell;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::Arc;
+
 use sessionpipe_core::adapter::Adapter;
 use sessionpipe_core::host::Host;
 use sessionpipe_installer::{WiredState, status};
+use sessionpipe_pipeline::settings::Settings;
 use sessionpipe_pipeline::take::Context;
 
 use crate::config::Config;
@@ -14,7 +19,41 @@ pub fn with_context<T>(host: &Host, work: impl FnOnce(&Context<'_>) -> T) -> T {
     // A broken config is for `doctor` to show; it does not stop events.
     let machine = Config::read(host).ok().and_then(|config| config.machine).or_else(host_name);
     let is_wired = |name: &str| is_wired(name, &adapters, host);
-    work(&Context::new(host, &adapters, machine.as_deref(), &is_wired))
+    let watched = Watched::default();
+    let settings = || watched.settings(host);
+    work(&Context { settings: &settings, ..Context::new(host, &adapters, machine.as_deref(), &is_wired) })
+}
+
+/// The settings, read again when their file has changed.
+#[derive(Default)]
+struct Watched(RefCell<Option<(Option<Signature>, Option<Arc<Settings>>)>>);
+
+/// What tells one version of a file from another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Signature {
+    inode: u64,
+    len: u64,
+    modified: (i64, i64),
+}
+
+impl Watched {
+    fn settings(&self, host: &Host) -> Option<Arc<Settings>> {
+        let meta = std::fs::metadata(host.dirs.config_file()).ok();
+        let signature = meta.map(|meta| Signature {
+            inode: meta.ino(),
+            len: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+        });
+        let mut last = self.0.borrow_mut();
+        match &*last {
+            Some((known, settings)) if *known == signature => settings.clone(),
+            _ => {
+                let settings = Config::settings(host).map(Arc::new);
+                *last = Some((signature, settings.clone()));
+                settings
+            }
+        }
+    }
 }
 
 /// Whether a harness runs hooks of ours by its own config. Asked only of a call that came through another's.

@@ -10,6 +10,7 @@
 //! | [`select`] | which harnesses a command is about |
 //! | [`plan_view`] | a plan and its receipt, as text and as JSON |
 //! | [`health`] | what is known of each harness: its files, its sessions, when it was last heard of |
+//! | [`sinks`] | the sinks and how they do |
 //! | [`latency`] | how long a hook takes on this machine |
 //! | [`lines`] | an event as a line for a person |
 //! | [`out`], [`error`], [`when`] | what a person sees, the exit codes, the times that a person types |
@@ -28,4 +29,5 @@ pub mod plan_view;
 pub mod registry;
 pub mod schema;
 pub mod select;
+pub mod sinks;
 pub mod when;

@@ -3,7 +3,7 @@
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 
-use crate::commands::{doctor, flush, install, status};
+use crate::commands::{doctor, flush, install, sink, status};
 use crate::plan_view;
 
 /// Each document's file name and schema. `tail --json` and `demo --json` print events, whose schema is the protocol's.
@@ -16,6 +16,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("uninstall.v1.json", generator().into_root_schema_for::<plan_view::Document>()),
         ("install-print.v1.json", generator().into_root_schema_for::<install::Pastes>()),
         ("flush.v1.json", generator().into_root_schema_for::<flush::Document>()),
+        ("sink-list.v1.json", generator().into_root_schema_for::<sink::Document>()),
         ("status.v1.json", generator().into_root_schema_for::<status::Document>()),
         ("doctor.v1.json", generator().into_root_schema_for::<doctor::Document>()),
     ]

@@ -60,7 +60,8 @@ impl Policy {
         let real = fs::canonicalize(cwd).ok();
         let holds = |folder: &&Folder| {
             let real_folder = fs::canonicalize(&folder.path).ok();
-            let lies_in = |folder: &Path| cwd.starts_with(folder) || real.as_ref().is_some_and(|real| real.starts_with(folder));
+            let lies_in =
+                |folder: &Path| cwd.starts_with(folder) || real.as_ref().is_some_and(|real| real.starts_with(folder));
             lies_in(&folder.path) || real_folder.is_some_and(|folder| lies_in(&folder))
         };
         let innermost = self.folders.iter().filter(holds).max_by_key(|folder| folder.path.components().count());

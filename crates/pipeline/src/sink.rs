@@ -35,4 +35,7 @@ pub mod transport;
 
 pub use config::{Begin, SessionIds, Sink, Source};
 pub use target::{BadTarget, Encoding, Target};
+/// The URL of a target.
+pub use ureq::http::Uri;
+
 pub use transport::{Answer, Batch, Limits, Outgoing, Receipt, Rejected, Transport};

@@ -15,10 +15,9 @@ use sessionpipe_core::harness::Means;
 use sessionpipe_core::host::{Dirs, Host};
 use sessionpipe_installer::WiredState;
 use sessionpipe_pipeline::losses::{self, Losses};
-use sessionpipe_pipeline::outbox::{LossCount, OutboxError, Quarantined, Reader, Stats};
+use sessionpipe_pipeline::outbox::{LossCount, OutboxError, Quarantined, Reader, Stats, Undelivered};
 
 pub use self::document::Document;
-use self::document::QuarantinedDocument;
 use crate::commands::status::{absent_line, state_text};
 use crate::config::Config;
 use crate::error::{CommandError, Exit, Outcome, REPLACE_OUTBOX, causes};
@@ -27,6 +26,7 @@ use crate::latency::{Latency, measure};
 use crate::out::{Out, Role, bytes, cell, clean, count, span, thousands};
 use crate::plan_view::by_hand;
 use crate::registry;
+use crate::sinks::{SinkHealth, look};
 
 /// Find out why an agent is silent, and what to do.
 ///
@@ -64,10 +64,10 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     let outbox = Reader::open(&host.dirs.outbox());
     let reader = outbox.as_ref().ok().and_then(Option::as_ref);
     if args.quarantine && !args.json {
-        out.print(&render_quarantine(
-            &reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
-            out,
-        ))?;
+        let quarantine = reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default();
+        let undelivered =
+            reader.map(Reader::undelivered).transpose().map_err(CommandError::failed)?.unwrap_or_default();
+        out.print(&render_quarantine(&quarantine, &undelivered, out))?;
         return Ok(Exit::Success);
     }
     let diagnoses: Vec<Diagnosis> =
@@ -76,9 +76,7 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     let latency = measure(host);
     let uneasy: Vec<&str> = diagnoses.iter().filter(|d| d.attention).map(|d| d.harness).chain(store.uneasy()).collect();
     if args.json {
-        let quarantine =
-            if args.quarantine { store.quarantine.iter().map(QuarantinedDocument::from).collect() } else { Vec::new() };
-        out.json(&Document::new(&uneasy, diagnoses.iter().collect(), &store, latency.as_ref(), quarantine, host))?;
+        out.json(&Document::new(&uneasy, diagnoses.iter().collect(), &store, latency.as_ref(), args.quarantine, host))?;
     } else {
         out.print(&render(&diagnoses, &store, latency.as_ref(), host, out))?;
         out.print(&match uneasy.as_slice() {
@@ -283,6 +281,9 @@ struct Store {
     /// Why nothing tells what hooks could not keep.
     uncounted: Option<String>,
     quarantine: Vec<Quarantined>,
+    /// What sinks would not take.
+    undelivered: Vec<Undelivered>,
+    sinks: Vec<SinkHealth>,
     /// Hook calls that wait, and for how long the oldest, in milliseconds.
     waiting: (usize, u128),
 }
@@ -303,6 +304,8 @@ impl Store {
                 format!("{file} counts no losses ({error}){fix}")
             }),
             quarantine: reader.map(Reader::quarantine).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
+            undelivered: reader.map(Reader::undelivered).transpose().map_err(CommandError::failed)?.unwrap_or_default(),
+            sinks: look(&Config::read(host).map(|config| config.settings.sinks).unwrap_or_default(), reader)?,
             waiting: waiting(&host.dirs).unwrap_or_default(),
         })
     }
@@ -310,7 +313,8 @@ impl Store {
     fn uneasy(&self) -> impl Iterator<Item = &'static str> {
         let stuck = self.waiting.1 > WAITING_MS;
         let outbox = self.error.is_some() || stuck || !self.untaken.is_empty() || self.uncounted.is_some();
-        outbox.then_some("the outbox").into_iter().chain(self.config.as_ref().map(|_| "the settings"))
+        let sinks = self.sinks.iter().any(SinkHealth::needs_attention).then_some("the sinks");
+        outbox.then_some("the outbox").into_iter().chain(self.config.as_ref().map(|_| "the settings")).chain(sinks)
     }
 }
 
@@ -352,6 +356,11 @@ fn render(diagnoses: &[Diagnosis], store: &Store, latency: Option<&Latency>, hos
         text.push_str(&absent_line(&names, out));
     }
     text.push_str(&row("outbox", &store.text(host)));
+    for (index, sink) in store.sinks.iter().enumerate() {
+        let (role, state) = sink.text(host);
+        let state = format!("{}: {}", sink.sink.name, out.paint(role, &clean(&state)));
+        text.push_str(&row(if index == 0 { "sinks" } else { "" }, &state));
+    }
     if let Some(error) = &store.config {
         text.push_str(&row("config", error));
     }
@@ -453,8 +462,8 @@ impl Store {
     }
 }
 
-fn render_quarantine(quarantine: &[Quarantined], out: &Out) -> String {
-    if quarantine.is_empty() {
+fn render_quarantine(quarantine: &[Quarantined], undelivered: &[Undelivered], out: &Out) -> String {
+    if quarantine.is_empty() && undelivered.is_empty() {
         return "Nothing is in quarantine.\n".to_owned();
     }
     let mut table = crate::out::Table::default();
@@ -465,6 +474,15 @@ fn render_quarantine(quarantine: &[Quarantined], out: &Out) -> String {
             cell(Role::Plain, &payload.event),
             cell(Role::Warn, &payload.reason),
             cell(Role::Faint, &payload.payload),
+        ]);
+    }
+    for event in undelivered {
+        table.row([
+            cell(Role::Faint, rfc3339(event.at_ms)),
+            cell(Role::Name, &event.sink),
+            cell(Role::Plain, "not taken"),
+            cell(Role::Warn, &event.reason),
+            cell(Role::Faint, &event.body),
         ]);
     }
     table.render(out)
@@ -494,6 +512,8 @@ mod tests {
             untaken: vec![("disk full", 2)],
             uncounted: None,
             quarantine: vec![Quarantined::default()],
+            undelivered: Vec::new(),
+            sinks: Vec::new(),
             waiting: (1, 0),
         };
         assert_eq!(

@@ -8,13 +8,15 @@ use sessionpipe_core::host::Host;
 use sessionpipe_installer::{FileStatus, WiredState};
 use sessionpipe_pipeline::outbox::Reader;
 
+use crate::config::Config;
 use crate::error::{CommandError, Exit, Outcome};
 use crate::health::{Health, Wired, health};
 use crate::out::{Cell, Out, Role, Table, cell, count, span};
 use crate::plan_view::PlaceDocument;
 use crate::registry;
+use crate::sinks::{SinkDocument, SinkHealth, look, table};
 
-/// Show what is wired, and when each agent was last heard of.
+/// Show what is wired, when each agent was last heard of, and how the sinks do.
 ///
 /// It only reads. To find out why an agent is silent, ask `sessionpipe doctor`.
 #[derive(Debug, Default, clap::Args)]
@@ -34,10 +36,16 @@ pub struct Args {
 pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     let outbox = Reader::open(&host.dirs.outbox()).map_err(|error| CommandError::outbox(host, error))?;
     let harnesses = health(&registry::adapters(), outbox.as_ref(), host)?;
+    // Settings that cannot be read are `doctor`'s to show.
+    let sinks = Config::read(host).map(|config| config.settings.sinks).unwrap_or_default();
+    let sinks = look(&sinks, outbox.as_ref())?;
     if args.json {
-        out.json(&Document::new(&harnesses, host))?;
+        out.json(&Document::new(&harnesses, &sinks, host))?;
     } else {
         out.print(&render(&harnesses, host, out))?;
+        if !sinks.is_empty() {
+            out.print(&format!("\nsinks\n{}", table(&sinks, host, out)))?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -150,6 +158,7 @@ pub struct Document {
     /// Whether `SESSIONPIPE_HOME` moves our folders.
     redirected: bool,
     harnesses: Vec<HarnessDocument>,
+    sinks: Vec<SinkDocument>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -203,7 +212,7 @@ enum StateDocument {
 }
 
 impl Document {
-    fn new(harnesses: &[Health], host: &Host) -> Self {
+    fn new(harnesses: &[Health], sinks: &[SinkHealth], host: &Host) -> Self {
         let harness = |health: &Health| HarnessDocument {
             name: health.adapter.harness().name,
             found: health.found.is_some(),
@@ -218,6 +227,7 @@ impl Document {
             state: host.dirs.state.display().to_string(),
             redirected: host.dirs.redirected,
             harnesses: harnesses.iter().map(harness).collect(),
+            sinks: sinks.iter().map(SinkDocument::from).collect(),
         }
     }
 }

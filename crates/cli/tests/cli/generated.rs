@@ -30,10 +30,6 @@ fn the_reference_of_the_command_line() {
     cli.build();
     let mut page = "<!-- Generated from the code: cargo xtask schema -->\n\n# Commands\n".to_owned();
     section(&mut page, &mut cli, "sessionpipe");
-    for command in cli.get_subcommands_mut().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
-        let title = format!("sessionpipe {}", command.get_name());
-        section(&mut page, command, &title);
-    }
     current("cli.md", &page);
 }
 
@@ -41,4 +37,10 @@ fn section(page: &mut String, command: &mut Command, title: &str) {
     let help = command.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    for command in
+        command.get_subcommands_mut().filter(|command| !command.is_hide_set() && command.get_name() != "help")
+    {
+        let title = format!("{title} {}", command.get_name());
+        section(page, command, &title);
+    }
 }

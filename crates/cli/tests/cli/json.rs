@@ -56,7 +56,12 @@ fn what_reads() {
         environment.hook(&format!("{} codex Stop", hook.display()), "{\"session_id\":\"s\"}");
         valid("flush.v1.json", &environment.json(0, &["flush", "--json"]));
     }
+    environment.expect(0, &["sink", "add", "agents.jsonl", "--from", "start"]);
+    environment.expect(0, &["flush"]);
+    valid("sink-list.v1.json", &environment.json(0, &["sink", "list", "--json"]));
+    valid("flush.v1.json", &environment.json(0, &["flush", "--json"]));
     let status = environment.json(0, &["status", "--json"]);
+    valid("status.v1.json", &status);
     assert_eq!((&status["harnesses"][1]["name"], &status["harnesses"][1]["sessions"]), (&"codex".into(), &1.into()));
     assert!(status["harnesses"][1]["last_event"].is_string());
     assert_eq!(status["harnesses"][1]["files"][0]["state"], "wired");

@@ -12,7 +12,11 @@ mod generated;
 mod install;
 mod json;
 mod paths;
+mod sinks;
 mod status;
 mod surface;
 mod tail;
 mod uninstall;
+
+#[path = "../../../pipeline/tests/sink/receiver.rs"]
+mod receiver;

@@ -4,8 +4,20 @@ use insta::assert_snapshot;
 
 use crate::environment::TestEnvironment;
 
-const COMMANDS: [&str; 9] =
-    ["install", "uninstall", "tail", "flush", "status", "doctor", "demo", "completions", "worker"];
+const COMMANDS: [&str; 12] = [
+    "install",
+    "uninstall",
+    "tail",
+    "sink",
+    "flush",
+    "replay",
+    "forget",
+    "status",
+    "doctor",
+    "demo",
+    "completions",
+    "worker",
+];
 
 #[test]
 fn help_wins_and_touches_nothing() {

@@ -180,22 +180,17 @@ impl Ledger {
     /// # Errors
     /// When the database cannot be used.
     pub fn enter(&mut self, name: &str, from_start: bool) -> Result<(i64, SinkState), OutboxError> {
+        if let Some(known) = row(&self.db, name)? {
+            return Ok(known);
+        }
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let known = row(&tx, name)?;
-        let entered = match known {
-            Some(known) => known,
-            None => {
-                let replaced = tx.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?.exists([REPLACED])?;
-                let pos = if from_start || replaced {
-                    0
-                } else {
-                    tx.query_row("SELECT coalesce(max(pos), 0) FROM events", (), |row| row.get(0))?
-                };
-                let state = SinkState::default();
-                write(&tx, name, pos, &state)?;
-                (pos, state)
-            }
-        };
+        let replaced = tx.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?.exists([REPLACED])?;
+        let begins_before = from_start || replaced;
+        let last = "SELECT coalesce(max(pos), 0) FROM events";
+        let pos = if begins_before { 0 } else { tx.query_row(last, (), |row| row.get(0))? };
+        // Who met it in the meantime has decided.
+        tx.execute("INSERT OR IGNORE INTO sinks (name, pos, state) VALUES (?1, ?2, '{}')", params![name, pos])?;
+        let entered = row(&tx, name)?.unwrap_or((pos, SinkState::default()));
         tx.commit()?;
         Ok(entered)
     }
@@ -275,12 +270,14 @@ impl Ledger {
         Ok(tx.commit()?)
     }
 
-    /// Takes back what was set aside for a sink since it is to be sent again; how many.
+    /// Takes back what was set aside for a sink behind a position, since it is to be sent again; how many.
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn clear_undelivered(&mut self, name: &str) -> Result<usize, OutboxError> {
-        Ok(self.db.execute("DELETE FROM undelivered WHERE sink = ?1", [name])?)
+    pub fn clear_undelivered(&mut self, name: &str, after: i64) -> Result<usize, OutboxError> {
+        let still = "pos IN (SELECT pos FROM events)";
+        let clear = format!("DELETE FROM undelivered WHERE sink = ?1 AND pos > ?2 AND {still}");
+        Ok(self.db.execute(&clear, params![name, after])?)
     }
 
     /// Writes the journal into the database and empties it, so that nothing deleted is left in it. A reader that is at
@@ -291,22 +288,12 @@ impl Ledger {
     pub fn empty_journal(&self) -> Result<(), OutboxError> {
         Ok(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
     }
-
-    /// What was set aside for a sink, in the order of positions.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn undelivered(&self, name: &str) -> Result<Vec<Undelivered>, OutboxError> {
-        undelivered(&self.db, Some(name))
-    }
 }
 
-/// What was set aside, for one sink or for all.
-pub(super) fn undelivered(db: &Connection, name: Option<&str>) -> Result<Vec<Undelivered>, OutboxError> {
-    let mut select = db.prepare(
-        "SELECT sink, pos, at_ms, reason, body FROM undelivered WHERE ?1 IS NULL OR sink = ?1 ORDER BY sink, pos",
-    )?;
-    let rows = select.query_map([name], |row| {
+/// What was set aside, by sink.
+pub(super) fn undelivered(db: &Connection) -> Result<Vec<Undelivered>, OutboxError> {
+    let mut select = db.prepare("SELECT sink, pos, at_ms, reason, body FROM undelivered ORDER BY sink, pos")?;
+    let rows = select.query_map((), |row| {
         Ok(Undelivered {
             sink: row.get(0)?,
             pos: row.get(1)?,

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sessionpipe_core::event::Event;
 use sessionpipe_core::job::Process;
 
-use super::write::FAILURES;
 use super::ledger::{self, SinkRow, Undelivered};
+use super::write::FAILURES;
 use super::{OpenProcess, OutboxError, Tracked, schema};
 
 /// Events are fetched so many at a time: a reader never holds the database for long, nor many events in memory.
@@ -240,12 +240,37 @@ impl Reader {
         if schema::has_sinks(&self.db)? { ledger::sinks(&self.db) } else { Ok(Vec::new()) }
     }
 
+    /// Every session that was ever seen and whose id begins so, as (`harness.name`, `session.id`).
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn sessions_named(&self, prefix: &str) -> Result<Vec<(String, String)>, OutboxError> {
+        let mut select = self.db.prepare(
+            "SELECT harness, session FROM counters WHERE substr(session, 1, length(?1)) = ?1 ORDER BY harness, session",
+        )?;
+        let rows = select.query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The position before the first event that is not older than this, milliseconds since the epoch; 0 without a time.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn position_before(&self, since_ms: Option<i64>) -> Result<i64, OutboxError> {
+        let Some(since_ms) = since_ms else { return Ok(0) };
+        let first = "SELECT min(pos) FROM events WHERE time_ms >= ?1";
+        match self.db.query_row(first, [since_ms], |row| row.get::<_, Option<i64>>(0))? {
+            Some(pos) => Ok(pos - 1),
+            None => self.last_pos(),
+        }
+    }
+
     /// The events that sinks' receivers would not take.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn undelivered(&self) -> Result<Vec<Undelivered>, OutboxError> {
-        if schema::has_sinks(&self.db)? { ledger::undelivered(&self.db, None) } else { Ok(Vec::new()) }
+        if schema::has_sinks(&self.db)? { ledger::undelivered(&self.db) } else { Ok(Vec::new()) }
     }
 
     /// The size of the outbox.

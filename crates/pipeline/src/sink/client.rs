@@ -59,10 +59,16 @@ impl Client {
     /// A client for the origin of a URL. This machine is asked without any proxy.
     #[must_use]
     pub fn new(uri: &Uri) -> Self {
+        Self::within(uri, DEADLINE)
+    }
+
+    /// The same with another deadline.
+    #[must_use]
+    pub fn within(uri: &Uri, deadline: Duration) -> Self {
         let builder = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
-            .timeout_global(Some(DEADLINE))
+            .timeout_global(Some(deadline))
             .user_agent(concat!("sessionpipe/", env!("CARGO_PKG_VERSION")))
             .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build());
         let builder = if is_loopback(uri) { builder.proxy(None) } else { builder };

@@ -135,12 +135,10 @@ impl Couriers {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         let soon = |at_ms: i64| until(at_ms) <= Duration::from_millis(STAY_MS.unsigned_abs());
-        self.threads.values().any(|courier| {
-            match &*courier.status.lock().unwrap_or_else(PoisonError::into_inner) {
-                Status::Busy | Status::Waiting(Next::Elsewhere | Next::Stopped) => true,
-                Status::Waiting(Next::At(at_ms)) => soon(*at_ms),
-                Status::Waiting(Next::Idle | Next::Paused) => false,
-            }
+        self.threads.values().any(|courier| match &*courier.status.lock().unwrap_or_else(PoisonError::into_inner) {
+            Status::Busy | Status::Waiting(Next::Elsewhere | Next::Stopped) => true,
+            Status::Waiting(Next::At(at_ms)) => soon(*at_ms),
+            Status::Waiting(Next::Idle | Next::Paused) => false,
         })
     }
 }
@@ -186,7 +184,8 @@ pub fn flush(sinks: &[Sink], host: &Host, end: Instant) -> Result<Vec<Brought>, 
     };
     thread::scope(|scope| {
         let threads: Vec<_> = sinks.iter().map(|sink| scope.spawn(move || one(sink))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let joined =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         joined.collect()
     })
 }

@@ -105,6 +105,8 @@ struct Load {
 
 /// How a batch ended.
 enum Step {
+    /// Nothing was sent yet.
+    Ready,
     /// There may be more.
     On(u64),
     End(Next),
@@ -153,20 +155,31 @@ impl Delivery {
             return Ok(Turn { next: Next::Elsewhere, ..turn });
         }
         let mut ask = ask;
+        let mut limits = None;
         loop {
             if (clocks.stop)() {
                 return Ok(Turn { next: Next::Stopped, ..turn });
             }
-            match self.step(&mut ledger, clocks, ask)? {
-                Step::On(sent) => turn.sent += sent,
+            match self.step(&mut ledger, clocks, ask, &mut limits)? {
+                Step::Ready => {}
+                Step::On(sent) => {
+                    turn.sent += sent;
+                    // Only once: what fails then has to wait.
+                    ask = false;
+                }
                 Step::End(next) => return Ok(Turn { next, ..turn }),
             }
-            // Only once: what fails then has to wait.
-            ask = false;
         }
     }
 
-    fn step(&mut self, ledger: &mut Ledger, clocks: Clocks<'_>, ask: bool) -> Result<Step, OutboxError> {
+    /// One batch, or what is to be known before it. `ready`: what the transport takes, once it was asked in this turn.
+    fn step(
+        &mut self,
+        ledger: &mut Ledger,
+        clocks: Clocks<'_>,
+        ask: bool,
+        ready: &mut Option<Limits>,
+    ) -> Result<Step, OutboxError> {
         let now_ms = (clocks.now_ms)();
         let (pos, state) = ledger.enter(&self.sink.name, self.sink.from == Begin::Start)?;
         if state.paused.is_some() {
@@ -178,25 +191,25 @@ impl Delivery {
         {
             return Ok(Step::End(Next::At(now_ms + retry.left_ms(now_ms))));
         }
+        let tier = state.max_tier.unwrap_or(self.sink.tier).min(self.sink.tier);
         // Nothing is asked of a receiver for which there is nothing.
-        let most = |tier: Option<Tier>| tier.unwrap_or(self.sink.tier).min(self.sink.tier);
-        let tier = most(state.max_tier);
-        let Some(first) = self.load(ledger, pos, &state, tier, Limits { max_events: 1, max_bytes: usize::MAX })? else {
+        let limits = ready.unwrap_or(Limits { max_events: 1, max_bytes: usize::MAX });
+        let limits = Limits { max_events: limits.max_events.min(self.at_once).max(1), ..limits };
+        let Some(load) = self.load(ledger, pos, &state, tier, limits)? else {
             self.at_once = usize::MAX;
             return Ok(Step::End(Next::Idle));
         };
-        if first.events.is_empty() {
-            return self.pass_over(ledger, &first, now_ms);
-        }
-        let (limits, found) = match self.prepare(&state, now_ms) {
-            Ok(ready) => ready,
-            Err(answer) => return self.settle(ledger, &first, answer, clocks),
-        };
-        let tier = found.unwrap_or(tier).min(tier);
-        let limits = Limits { max_events: limits.max_events.min(self.at_once).max(1), ..limits };
-        let Some(load) = self.load(ledger, pos, &state, tier, limits)? else { return Ok(Step::On(0)) };
         if load.events.is_empty() {
             return self.pass_over(ledger, &load, now_ms);
+        }
+        if ready.is_none() {
+            return match self.prepare(ledger, &state, now_ms)? {
+                Ok(limits) => {
+                    *ready = Some(limits);
+                    Ok(Step::Ready)
+                }
+                Err(answer) => self.settle(ledger, &load, answer, clocks),
+            };
         }
         let flight = Flight { last: load.last, tier: load.tier };
         let again = state.flight == Some(flight);
@@ -219,24 +232,32 @@ impl Delivery {
         self.settle(ledger, &load, answer, clocks)
     }
 
-    /// The connection's limits, and the receiver's tier where it was just told.
-    fn prepare(&mut self, state: &SinkState, now_ms: i64) -> Result<(Limits, Option<Tier>), Answer> {
+    /// What the transport takes, or the answer that keeps it from sending.
+    fn prepare(
+        &mut self,
+        ledger: &mut Ledger,
+        state: &SinkState,
+        now_ms: i64,
+    ) -> Result<Result<Limits, Answer>, OutboxError> {
         let transport = match &mut self.transport {
             Some(transport) => transport,
-            none => none.insert(connect(&self.sink)?),
+            none => match connect(&self.sink) {
+                Ok(transport) => none.insert(transport),
+                Err(answer) => return Ok(Err(answer)),
+            },
         };
-        let found = transport.prepare(state.receiver.as_ref(), now_ms)?;
+        let found = match transport.prepare(state.receiver.as_ref(), now_ms) {
+            Ok(found) => found,
+            Err(answer) => return Ok(Err(answer)),
+        };
         let limits = transport.limits();
-        let Some(found) = found else { return Ok((limits, None)) };
-        let tier = found.max_tier;
-        if let Ok(Some(mut ledger)) = Ledger::open(&self.outbox) {
-            // Should this fail, it is asked again next time.
-            let _ = ledger.update(&self.sink.name, |_, state| {
+        if let Some(found) = found {
+            ledger.update(&self.sink.name, |_, state| {
+                state.max_tier = Some(found.max_tier);
                 state.receiver = Some(found);
-                state.max_tier = Some(tier);
-            });
+            })?;
         }
-        Ok((limits, Some(tier)))
+        Ok(Ok(limits))
     }
 
     /// The next batch: the one that was begun, as it was, or as much as fits; `None` when nothing is behind the position.
@@ -272,7 +293,8 @@ impl Delivery {
                     Ok(event) => event,
                     Err(error) => {
                         let reason = format!("the stored event cannot be read: {error}");
-                        let broken = Undelivered { pos: stored.pos, reason, body: stored.body, ..Undelivered::default() };
+                        let broken =
+                            Undelivered { pos: stored.pos, reason, body: stored.body, ..Undelivered::default() };
                         load.broken.push(broken);
                         load.last = stored.pos;
                         continue;
@@ -286,7 +308,7 @@ impl Delivery {
                 let json = serde_json::to_string(&event)?;
                 // The frame of a batch, and a comma for each event.
                 let more = json.len() + 1;
-                let is_full = load.events.len() >= limits.max_events || bytes + more + 16 > limits.max_bytes;
+                let is_full = bytes + more + 16 > limits.max_bytes;
                 // One that is too large for all that is sent alone: the receiver has the last word.
                 if begun.is_none() && is_full && !load.events.is_empty() {
                     return Ok(Some(load));
@@ -294,6 +316,9 @@ impl Delivery {
                 bytes += more;
                 load.last = stored.pos;
                 load.events.push(Outgoing { pos: stored.pos, event, json });
+                if begun.is_none() && load.events.len() >= limits.max_events {
+                    return Ok(Some(load));
+                }
             }
             if ends {
                 return Ok((load.last > pos).then_some(load));
@@ -320,7 +345,7 @@ impl Delivery {
             *pos = load.last;
             state.flight = None;
         })?;
-        Ok(Step::On(0))
+        Ok(Step::Ready)
     }
 
     /// What follows from an answer.

@@ -1,5 +1,7 @@
 //! A receiver that speaks the protocol's HTTP binding: one POST per batch, and what each answer means.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -95,6 +97,13 @@ impl Http {
         let token = sink.token().map(read).transpose()?;
         let key = sink.secret().map(read).transpose()?.map(|secret| key(&secret)).transpose()?;
         Ok(Self { uri: uri.clone(), client: Client::new(uri), token, key, info: None, ask_again_ms: 0 })
+    }
+
+    /// The same with another deadline for each request.
+    #[must_use]
+    pub fn within(mut self, deadline: Duration) -> Self {
+        self.client = Client::within(&self.uri, deadline);
+        self
     }
 
     /// What the receiver says of itself.

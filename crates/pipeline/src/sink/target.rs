@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_target() {
-        let plain = ["http://pipe.example.com", "http://127.0.0.1.example.com", "http://127.0.0.2", "otlp+http://x:4318"];
+        let plain =
+            ["http://pipe.example.com", "http://127.0.0.1.example.com", "http://127.0.0.2", "otlp+http://x:4318"];
         for text in plain {
             assert_eq!(text.parse::<Target>(), Err(BadTarget::Plain), "{text}");
         }

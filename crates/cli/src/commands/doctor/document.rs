@@ -7,10 +7,11 @@ use serde::Serialize;
 use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::event::rfc3339;
 use sessionpipe_core::host::Host;
-use sessionpipe_pipeline::outbox::Quarantined;
+use sessionpipe_pipeline::outbox::{Quarantined, Undelivered};
 
 use super::{Diagnosis, State, Store};
 use crate::latency::Latency;
+use crate::sinks::SinkDocument;
 
 /// What `doctor --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -25,12 +26,15 @@ pub struct Document {
     hook: Option<LatencyDocument>,
     harnesses: Vec<HarnessDocument>,
     outbox: OutboxDocument,
+    sinks: Vec<SinkDocument>,
     /// Why `config.toml` cannot be used; null when it can.
     config_error: Option<String>,
     /// Whether `SESSIONPIPE_HOME` moves our folders.
     redirected: bool,
     /// With `--quarantine`: what arrived and could not be used.
     quarantine: Vec<QuarantinedDocument>,
+    /// With `--quarantine`: events that sinks would not take.
+    undelivered: Vec<UndeliveredDocument>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -105,7 +109,7 @@ struct LossDocument {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct QuarantinedDocument {
+struct QuarantinedDocument {
     job: String,
     /// RFC 3339.
     at: String,
@@ -114,6 +118,27 @@ pub(super) struct QuarantinedDocument {
     reason: String,
     /// Redacted; long texts are replaced by their size.
     payload: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct UndeliveredDocument {
+    sink: String,
+    /// RFC 3339.
+    at: String,
+    reason: String,
+    /// The event as it would have left: JSON.
+    event: String,
+}
+
+impl From<&Undelivered> for UndeliveredDocument {
+    fn from(event: &Undelivered) -> Self {
+        Self {
+            sink: event.sink.clone(),
+            at: rfc3339(event.at_ms),
+            reason: event.reason.clone(),
+            event: event.body.clone(),
+        }
+    }
 }
 
 impl From<&Quarantined> for QuarantinedDocument {
@@ -158,9 +183,11 @@ impl Document {
         diagnoses: Vec<&Diagnosis>,
         store: &Store,
         latency: Option<&Latency>,
-        quarantine: Vec<QuarantinedDocument>,
+        with_quarantine: bool,
         host: &Host,
     ) -> Self {
+        let undelivered = if with_quarantine { store.undelivered.as_slice() } else { &[] };
+        let quarantine = if with_quarantine { store.quarantine.as_slice() } else { &[] };
         let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let stored = store.losses.iter().map(|loss| LossDocument {
             kind: loss.kind.clone(),
@@ -196,7 +223,9 @@ impl Document {
             },
             config_error: store.config.clone(),
             redirected: host.dirs.redirected,
-            quarantine,
+            sinks: store.sinks.iter().map(SinkDocument::from).collect(),
+            quarantine: quarantine.iter().map(QuarantinedDocument::from).collect(),
+            undelivered: undelivered.iter().map(UndeliveredDocument::from).collect(),
         }
     }
 }
