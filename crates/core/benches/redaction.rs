@@ -5,6 +5,9 @@ use divan::{Bencher, black_box};
 use serde_json::{Value, json};
 use sessionpipe_core::privacy::secrets::{redact_text, redact_value};
 
+#[path = "../src/privacy/secrets/hostile.rs"]
+mod hostile;
+
 fn main() {
     divan::main();
 }
@@ -15,7 +18,7 @@ fn code(bytes: usize) -> String {
         include_str!("../src/event.rs"),
         include_str!("../src/stdin_hook.rs"),
         include_str!("../src/privacy/secrets/names.rs"),
-        include_str!("../src/privacy/secrets/scan.rs"),
+        include_str!("../src/privacy/secrets/values.rs"),
     );
     let mut text = source.repeat(bytes / source.len() + 1);
     let mut end = bytes;
@@ -52,7 +55,5 @@ fn hostile_text(bencher: Bencher<'_, '_>, (piece, bytes): &(&str, usize)) {
 
 fn hostile() -> impl Iterator<Item = (&'static str, usize)> {
     const MEGABYTE: usize = 1024 * 1024;
-    let pieces =
-        ["A", " ", "password_", "\"' ", "QUJD", "key==", "{\"k\": \"v\", ", "password=", "sk-ant-", "eyJ.", "QUJDREVG"];
-    pieces.into_iter().flat_map(|piece| [(piece, MEGABYTE), (piece, 16 * MEGABYTE)])
+    hostile::HOSTILE.into_iter().flat_map(|piece| [(piece, MEGABYTE), (piece, 16 * MEGABYTE)])
 }

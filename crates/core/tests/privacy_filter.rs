@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sessionpipe_core::event::{Event, EventType, MAX_TIER, Privacy, Session, Tier};
 use sessionpipe_core::privacy::bound::{fit, json_len, tool_name};
 use sessionpipe_core::privacy::table::{EVERYWHERE, Form, MAX_CONTENT, MAX_ID, MAX_PATH, MAX_PATHS, RULES, rule_of};
-use sessionpipe_core::privacy::{Pii, bound, filter};
+use sessionpipe_core::privacy::{Pii, bound, filter, seal};
 
 fn schema(name: &str) -> Value {
     let path = format!("{}/../../conformance/vectors/schemas/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -255,6 +255,32 @@ fn whatever_is_too_long_is_brought_within_the_schemas() {
         let once = event.clone();
         bound(&mut event);
         assert_eq!(event, once, "bounding twice changes nothing");
+    }
+}
+
+/// Brackets stand nowhere in an address, and receivers check that.
+#[test]
+fn an_address_is_one_after_everything_that_is_done_to_it() {
+    let envelope = validator(&schema("event.json"));
+    let random = "a7Kq".repeat(6);
+    for (url, expected) in [
+        (
+            format!("https://h.example/s?access_token={random}&to=a@example.com"),
+            "https://h.example/s?access_token=%5Bredacted%5D&to=%5Bemail%5D",
+        ),
+        (format!("https://u:{random}@h.example/s"), "https://u:%5Bredacted%5D@h.example/s"),
+        ("http://[::1]:3000/s/1".to_owned(), "http://[::1]:3000/s/1"),
+    ] {
+        let mut event = event("session.ended", 0, json!({"reason": "exit"}));
+        event.session.url = Some(url);
+        seal(&mut event);
+        let sealed = event.clone();
+        seal(&mut event);
+        assert_eq!(event, sealed, "sealing twice changes nothing");
+        let event = filter(&event, 0, Some(&Pii::default())).expect("carried");
+        assert_eq!(event.session.url.as_deref(), Some(expected));
+        let value = serde_json::to_value(&event).expect("JSON");
+        assert_eq!(envelope.iter_errors(&value).next().map(|error| error.to_string()), None);
     }
 }
 

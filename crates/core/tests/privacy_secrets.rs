@@ -465,6 +465,25 @@ fn pieces() -> impl Strategy<Value = String> {
     .prop_map(|pieces| pieces.concat())
 }
 
+fn values() -> impl Strategy<Value = Value> {
+    let name = prop_oneof![
+        Just("password".to_owned()),
+        Just("Authorization".to_owned()),
+        Just("name".to_owned()),
+        Just("value".to_owned()),
+        Just("key".to_owned()),
+        pieces(),
+    ];
+    let leaf = prop_oneof![4 => name.clone().prop_map(Value::from), 1 => any::<u32>().prop_map(Value::from)];
+    leaf.prop_recursive(3, 16, 4, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::vec((name.clone(), inner), 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
 #[test]
 fn what_was_replaced_is_no_type_of_what_follows() {
     let once = redact_text("secret=a00AAaAA = \"é\"value\":").into_owned();
@@ -481,6 +500,15 @@ proptest! {
         prop_assert_eq!(redact_text(&once), once.as_str());
         let once = redact_tokens(&text).into_owned();
         prop_assert_eq!(redact_tokens(&once), once.as_str());
+    }
+
+    #[test]
+    fn redacting_a_value_twice_changes_nothing(value in values()) {
+        let mut once = value;
+        redact_value(&mut once);
+        let mut twice = once.clone();
+        redact_value(&mut twice);
+        prop_assert_eq!(twice, once);
     }
 
     #[test]

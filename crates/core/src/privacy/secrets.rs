@@ -11,6 +11,8 @@
 //! | `values` | what a value looks like: a placeholder, code, something generated |
 //! | `scan` | where in a text a secret stands |
 
+#[cfg(test)]
+mod hostile;
 mod names;
 mod scan;
 mod shapes;

@@ -470,10 +470,13 @@ fn has_digit(body: &[u8]) -> bool {
 }
 
 fn is_random(body: &[u8]) -> bool {
-    let count = |is: fn(&u8) -> bool| body.iter().filter(|b| is(b)).count();
-    count(u8::is_ascii_digit) >= 2
-        && count(u8::is_ascii_uppercase) * 5 >= body.len()
-        && count(u8::is_ascii_lowercase) * 5 >= body.len()
+    let (mut digits, mut upper, mut lower) = (0, 0, 0);
+    for byte in body {
+        digits += usize::from(byte.is_ascii_digit());
+        upper += usize::from(byte.is_ascii_uppercase());
+        lower += usize::from(byte.is_ascii_lowercase());
+    }
+    digits >= 2 && upper * 5 >= body.len() && lower * 5 >= body.len()
 }
 
 /// Octopus Deploy writes capitals.
