@@ -1,18 +1,21 @@
 // Loads the extension in versions of Pi, each for one turn against a model on loopback, in a network namespace that holds
 // nothing else, and writes what came of it as a table. Called by `cargo xtask pi-versions`.
 //
-//   node pi-versions.mjs EXTENSION TABLE NODE [all | VERSION…]
+//   node pi-versions.mjs EXTENSION TABLE PINNED [all | VERSION…]
 //
-// EXTENSION is the file to load, which starts a child that appends its stdin to $SESSIONPIPE_LINES; TABLE the table (rows
-// of versions that are not asked for stay), NODE the runtime.
+// EXTENSION is the file that `install` wrote, TABLE the table (rows of versions that are not asked for stay), PINNED the
+// version that the live lab takes. Without a version: the oldest that is supported, PINNED and the newest.
 
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PACKAGES = ["@mariozechner/pi-coding-agent", "@earendil-works/pi-coding-agent"];
+/** Newer versions of Pi need a newer node than a machine may have. */
+const NODE = `node-${process.platform}-${process.arch}@22.23.3`;
+const OLDEST = "0.73.1";
 const TURN_MS = 120_000;
 const PORT = 18080;
 
@@ -22,19 +25,29 @@ const TURN = ["session_start", "before_agent_start", "agent_end|agent_settled", 
 if (process.argv[2] === "--inside") await inside(process.argv[3]);
 else outside(process.argv.slice(2));
 
-function outside([extension, table, node, ...wanted]) {
+function outside([extension, table, pinned, ...wanted]) {
+  const versions = PACKAGES.map((name) => [name, served(name)]);
+  const newest = versions.at(-1)[1].at(-1);
+  const asked = wanted.length > 0 ? wanted : [OLDEST, pinned, newest];
+  const runtime = mkdtempSync(join(tmpdir(), "pi-runtime-"));
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", runtime, NODE]);
+  const node = join(runtime, "node_modules", NODE.slice(0, NODE.lastIndexOf("@")), "bin/node");
+  // The lines go into a file, whichever program the extension was made for.
+  const child = JSON.stringify(["/bin/sh", "-c", 'exec cat >> "$SESSIONPIPE_LINES"', "sh"]);
+  const text = readFileSync(extension, "utf8").replace(/^(const COMMAND: .* = ).*$/m, (_, name) => `${name}${child};`);
   const rows = new Map(readTable(table));
-  for (const name of PACKAGES) {
-    for (const version of served(name)) {
-      if (wanted[0] !== "all" && !wanted.includes(version)) continue;
-      const row = tried(name, version, extension, node);
+  let isBroken = false;
+  for (const [name, served] of versions) {
+    for (const version of served.filter((version) => asked.includes(version) || asked[0] === "all")) {
+      const row = tried(name, version, text, node);
+      isBroken ||= row.startsWith("BROKEN");
       console.log(`${name}@${version}: ${row}`);
       rows.set(`${name} ${version}`, row);
       writeTable(table, rows);
     }
   }
-  const broken = [...rows.values()].filter((row) => row.startsWith("BROKEN"));
-  process.exitCode = broken.length > 0 ? 1 : 0;
+  rmSync(runtime, { recursive: true, force: true });
+  process.exitCode = isBroken ? 1 : 0;
 }
 
 function served(name) {
@@ -42,7 +55,7 @@ function served(name) {
   return [listed].flat();
 }
 
-function tried(name, version, extension, node) {
+function tried(name, version, text, node) {
   const dir = mkdtempSync(join(tmpdir(), "pi-version-"));
   try {
     const npm = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"];
@@ -55,7 +68,7 @@ function tried(name, version, extension, node) {
     const extensions = join(home, ".pi/agent/extensions");
     mkdirSync(extensions, { recursive: true });
     mkdirSync(join(dir, "project"));
-    cpSync(extension, join(extensions, "sessionpipe.ts"));
+    writeFileSync(join(extensions, "sessionpipe.ts"), text);
     const model = { id: "lab-model", name: "Lab", input: ["text"], contextWindow: 200_000, maxTokens: 8000,
       reasoning: false, cost: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 } };
     const lab = { baseUrl: `http://127.0.0.1:${PORT}/v1`, apiKey: "sk-fake-lab", api: "openai-completions", models: [model] };
@@ -135,8 +148,9 @@ function writeTable(path, rows) {
   const sorted = [...rows].sort(([a], [b]) => (key(a) + a < key(b) + b ? -1 : 1));
   const head = `# Pi's versions
 
-An extension that does not load ends Pi. So ours was loaded in every version that the registry serves, under both names
-of the package, for one turn against a model on loopback (\`cargo xtask pi-versions\` writes this page; node ${process.version.split(".")[0]} and newer as each needs).
+An extension that does not load ends Pi. So ours is loaded in versions that the registry serves, under both names of the
+package, each for one turn against a model on loopback, with node 22. \`cargo xtask pi-versions\` tries the oldest that is
+supported, the pinned and the newest; \`cargo xtask pi-versions all\` every one. A row stays until its version is tried again.
 *loads* is followed by the events that the extension told. Supported is 0.73.0 and newer.
 
 | version | what came of it |

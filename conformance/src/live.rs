@@ -224,6 +224,11 @@ impl Lab<'_> {
             .map(|(key, value)| (key.to_owned(), value))
             .into(),
         );
+        if let Some(runtime) = &case.package.runtime {
+            let package = words.fill(&runtime.package);
+            let folder = setup::installed(&setup::cache(), &package, &runtime.version)?.join("node_modules").join(package);
+            words.0.insert("runtime".to_owned(), text(&folder.join(words.fill(&runtime.program))));
+        }
         words.0.extend(harness.vars.clone());
         words.0.extend(scenario.vars.clone());
         let mut lists = harness.lists.clone();

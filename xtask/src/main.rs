@@ -13,6 +13,8 @@ use anyhow::{Context as _, bail};
 use clap::Parser;
 use serde_json::Value;
 
+mod pi_versions;
+
 /// The chores of the workspace.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask")]
@@ -36,6 +38,12 @@ enum Task {
     HookCost,
     /// Check, lint and test the plugins in crates/*/plugin, with node and npm
     Plugins,
+    /// Load the extension in versions of Pi, from npm, and write docs/pi-versions.md: the oldest that is supported, the pinned and
+    /// the newest, unless some are named
+    PiVersions {
+        /// Versions, or `all`
+        versions: Vec<String>,
+    },
     /// Run every benchmark
     Bench {
         /// Only benchmarks whose name contains this
@@ -51,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         Task::Schema => schema(),
         Task::Secrets { list } => secrets(list),
         Task::Plugins => plugins(),
+        Task::PiVersions { versions } => pi_versions::run(root(), &versions),
         Task::HookCost => hook_cost(),
         Task::Bench { name } => bench(name.as_deref().unwrap_or_default()),
     }

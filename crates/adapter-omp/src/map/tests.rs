@@ -58,10 +58,10 @@ fn sessions_are_left_for_others() {
 #[test]
 fn a_session_that_only_waited_ends_its_turn() {
     let end = Seen::SessionEnd { reason: EndReason::Other };
-    assert_eq!(seen("session_shutdown", json!({})), [end.clone()], "in the middle of a run, or of nothing");
     assert_eq!(seen("session_shutdown", json!({"outcome": "completed"})), [STOP, end.clone()]);
     let failed = Seen::Failed { turn: None, error: Some("500".to_owned()) };
-    assert_eq!(seen("session_shutdown", json!({"outcome": "error", "error": "500"})), [failed, end]);
+    assert_eq!(seen("session_shutdown", json!({"outcome": "error", "error": "500"})), [failed, end.clone()]);
+    assert_eq!(seen("session_shutdown", json!({})), [end], "in the middle of a run, or of nothing");
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn a_subagent_is_told_under_its_root() {
         assert_eq!(of_child(event, line), [Seen::Activity], "{event}");
     }
     let end = Seen::SubagentEnd { agent: agent(), agent_type: None };
-    assert_eq!(of_child("session_shutdown", json!({})), [end.clone()]);
-    assert_eq!(of_child("session_shutdown", json!({"outcome": "completed"})), [Seen::Activity, end]);
+    assert_eq!(of_child("session_shutdown", json!({"outcome": "completed"})), [Seen::Activity, end.clone()]);
+    assert_eq!(of_child("session_shutdown", json!({})), [end]);
 }
 
 #[test]

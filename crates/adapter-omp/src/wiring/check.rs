@@ -1,6 +1,6 @@
 //! What could keep the extension silent, beyond what the installer sees in the file itself, and what could make it speak twice.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
 use sessionpipe_core::adapter::{Finding, Level};
@@ -36,7 +36,7 @@ pub(super) fn switched_off(host: &Host) -> Vec<Finding> {
 }
 
 /// Whether `disabledExtensions` of a config.yml names ours: as YAML's lists are written, in one line or a line each.
-fn disabled(config: &PathBuf) -> bool {
+fn disabled(config: &Path) -> bool {
     let text = file::read(config).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let lines = text.lines().skip_while(|line| !line.starts_with("disabledExtensions:"));
     let inside = |line: &&str| line.trim().is_empty() || line.starts_with([' ', '-', '#', ']']);
@@ -92,7 +92,7 @@ fn bridged(host: &Host) -> Vec<Finding> {
         .collect()
 }
 
-fn has_hooks_of_ours(settings: &PathBuf) -> bool {
+fn has_hooks_of_ours(settings: &Path) -> bool {
     let document: Option<Value> = file::read(settings).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let members = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let events = document.as_ref().and_then(|d| d.get("hooks")?.as_object()).into_iter().flatten();
