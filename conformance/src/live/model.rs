@@ -183,7 +183,7 @@ fn answer(n: u64, method: &Method, path: &str, asked: &Value, project: &Path) ->
             return (logged, Answer { status: *status, body });
         }
         wire::Reply::Say(text) => logged.text = Some(text.clone()),
-        wire::Reply::Call { tool, .. } => logged.tool = Some(tool.name.clone()),
+        wire::Reply::Call { tool, .. } | wire::Reply::Batch { tool, .. } => logged.tool = Some(tool.name.clone()),
     }
     let usage = Usage::of(n);
     logged.usage = Some(usage);

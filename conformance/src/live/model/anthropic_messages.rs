@@ -57,7 +57,7 @@ fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
             "cache_read_input_tokens": usage.cache_read, "output_tokens": output})
     };
     let (block, opening, delta, stop) = match reply {
-        Reply::Call { tool, input } => {
+        Reply::Call { tool, input } | Reply::Batch { tool, input, .. } => {
             let block = |input: &Value| json!({"type": "tool_use", "id": format!("toolu_lab{n:06}"), "name": tool.name, "input": input});
             let delta = json!({"type": "input_json_delta", "partial_json": input.to_string()});
             (block(input), block(&json!({})), delta, "tool_use")

@@ -44,6 +44,14 @@ fn error(status: u16, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "code": null}})
 }
 
+fn call(id: String, tool: &Tool, input: &Value) -> Value {
+    if tool.freeform {
+        json!({"id": id, "type": "custom", "custom": {"name": tool.name, "input": input}})
+    } else {
+        json!({"id": id, "type": "function", "function": {"name": tool.name, "arguments": input.to_string()}})
+    }
+}
+
 fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
     let counts = json!({
         "prompt_tokens": usage.prompt(), "prompt_tokens_details": {"cached_tokens": usage.cache_read},
@@ -52,13 +60,11 @@ fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
     });
     let (finish, delta) = match reply {
         Reply::Call { tool, input } => {
-            let id = format!("call_lab{n}");
-            let call = if tool.freeform {
-                json!({"id": id, "type": "custom", "custom": {"name": tool.name, "input": input}})
-            } else {
-                json!({"id": id, "type": "function", "function": {"name": tool.name, "arguments": input.to_string()}})
-            };
-            ("tool_calls", json!({"content": null, "tool_calls": [call]}))
+            ("tool_calls", json!({"content": null, "tool_calls": [call(format!("call_lab{n}"), tool, input)]}))
+        }
+        Reply::Batch { tool, input, times } => {
+            let calls: Vec<_> = (0..*times).map(|nth| call(format!("call_lab{n}x{nth}"), tool, input)).collect();
+            ("tool_calls", json!({"content": null, "tool_calls": calls}))
         }
         Reply::Say(text) | Reply::Fail { message: text, .. } => ("stop", json!({"content": text})),
     };
@@ -74,7 +80,9 @@ fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
     }
     let mut delta = delta;
     if let Some(calls) = delta["tool_calls"].as_array_mut() {
-        calls[0]["index"] = 0.into();
+        for (index, call) in calls.iter_mut().enumerate() {
+            call["index"] = index.into();
+        }
     }
     let choice = |delta: Value, finish: Value| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
     let mut text = String::new();
@@ -145,7 +153,8 @@ mod tests {
         assert_eq!(read.tools, [tool.clone()]);
         let call = Reply::Call { tool, input: json!("*** Begin Patch") };
         assert_eq!(
-            document(&write(1, &Usage::of(1), &Conversation::default(), &call))["choices"][0]["message"]["tool_calls"][0],
+            document(&write(1, &Usage::of(1), &Conversation::default(), &call))["choices"][0]["message"]["tool_calls"]
+                [0],
             json!({"id": "call_lab1", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin Patch"}})
         );
     }

@@ -77,7 +77,7 @@ fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
         "total_tokens": usage.prompt() + usage.output,
     });
     let item = match reply {
-        Reply::Call { tool, input } => call(n, tool, input),
+        Reply::Call { tool, input } | Reply::Batch { tool, input, .. } => call(n, tool, input),
         Reply::Say(text) | Reply::Fail { message: text, .. } => json!({
             "type": "message", "id": format!("msg_lab{n}"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],

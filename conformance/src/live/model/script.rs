@@ -35,6 +35,8 @@ enum Step {
     Say(&'static str),
     Fail(u16, &'static str),
     Call(Call),
+    /// The call that a step makes, so many times at once.
+    Batch(Box<Step>, usize),
 }
 
 /// A tool call, before it is known which tools there are.
@@ -83,7 +85,7 @@ fn steps(script: &str, project: &Path) -> Option<Vec<Step>> {
             Say("The wait is over."),
         ],
         // More than a pipe holds without a reader.
-        "many" => (0..MANY).map(|_| look_around()).chain([Say("That was a lot.")]).collect(),
+        "many" => vec![Step::Batch(Box::new(look_around()), MANY), Say("That was a lot.")],
         "large" => vec![
             shell(&format!("head -c {LARGE} /dev/zero | tr '\\0' x"), false),
             write_file(&file, &"large line of a large file\n".repeat(LARGE / 27 + 1)),
@@ -137,6 +139,10 @@ fn marker(text: &str) -> Option<&str> {
 fn reply(step: Step, tools: &[Tool]) -> Option<Reply> {
     match step {
         Step::Say(text) => Some(Reply::Say(text.to_owned())),
+        Step::Batch(step, times) => match reply(*step, tools)? {
+            Reply::Call { tool, input } => Some(Reply::Batch { tool, input, times }),
+            other => Some(other),
+        },
         Step::Fail(status, message) => Some(Reply::Fail { status, message: message.to_owned() }),
         Step::Call(call) => {
             let named = |name: &&str| tools.iter().find(|tool| tool.name == *name);

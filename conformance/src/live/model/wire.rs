@@ -87,6 +87,15 @@ pub enum Reply {
         /// An object, or a string for a free-form tool.
         input: Value,
     },
+    /// Calls a tool many times in one answer. (Only OpenAI chat completions can say so here; in the others it is one call.)
+    Batch {
+        /// Which.
+        tool: Tool,
+        /// Of each call.
+        input: Value,
+        /// How many calls.
+        times: usize,
+    },
     /// Refuses.
     Fail {
         /// The HTTP status.
