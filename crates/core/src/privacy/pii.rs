@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::event::Event;
 use crate::ids;
+use crate::privacy::secrets::{REDACTED, REDACTED_IN_URI};
 
 /// The ruleset's name in `privacy.rulesets`.
 pub const RULESET: &str = "pii@1";
@@ -62,13 +63,15 @@ impl Pii {
             *machine = ids::hex(machine.as_bytes());
             machine.truncate(MACHINE_DIGITS);
         }
-        let places = [&mut session.cwd, &mut session.repo, &mut session.branch, &mut session.title, &mut session.url];
-        for text in places.into_iter().flatten() {
+        for text in [&mut session.cwd, &mut session.repo, &mut session.branch, &mut session.title].into_iter().flatten()
+        {
             self.replace(text);
         }
         if let Some(url) = &mut session.url {
-            // An address has no brackets.
-            *url = url.replace(EMAIL, "%5Bemail%5D").replace(PHONE, "%5Bphone%5D");
+            // `%5Bredacted%5D@host` reads like an email.
+            let mut plain = url.replace(REDACTED_IN_URI, REDACTED);
+            self.replace(&mut plain);
+            *url = plain.replace(REDACTED, REDACTED_IN_URI).replace(EMAIL, "%5Bemail%5D").replace(PHONE, "%5Bphone%5D");
         }
         for (key, value) in &mut event.data {
             if key != "model" && !key.ends_with("_id") {

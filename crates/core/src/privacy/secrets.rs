@@ -33,7 +33,7 @@ pub const RULESET: &str = "secrets@1";
 /// What stands in a secret's place.
 pub const REDACTED: &str = "[redacted]";
 /// The same in an address: brackets stand nowhere in one, and receivers check that.
-const REDACTED_IN_URI: &str = "%5Bredacted%5D";
+pub(super) const REDACTED_IN_URI: &str = "%5Bredacted%5D";
 
 /// Replaces secrets of every class: vendor tokens, key blocks, credentials in URLs, Authorization headers, assignments
 /// to a secret's name, and prose that tells one. Linear in the text, idempotent.
