@@ -112,8 +112,7 @@ fn help(args: &[OsString]) -> Option<clap::builder::StyledStr> {
             None if command.has_subcommands() => return None,
             None => break,
         }
-        let Some(named) = command.find_subcommand_mut(word) else { return None };
-        command = named;
+        command = command.find_subcommand_mut(word)?;
     }
     Some(if long { command.render_long_help() } else { command.render_help() })
 }

@@ -26,7 +26,13 @@ pub fn with_context<T>(host: &Host, work: impl FnOnce(&Context<'_>) -> T) -> T {
 
 /// The settings, read again when their file has changed.
 #[derive(Default)]
-struct Watched(RefCell<Option<(Option<Signature>, Option<Arc<Settings>>)>>);
+struct Watched(RefCell<Option<Known>>);
+
+/// The settings as they were last read, and of which file.
+struct Known {
+    file: Option<Signature>,
+    settings: Option<Arc<Settings>>,
+}
 
 /// What tells one version of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,10 +52,10 @@ impl Watched {
         });
         let mut last = self.0.borrow_mut();
         match &*last {
-            Some((known, settings)) if *known == signature => settings.clone(),
+            Some(known) if known.file == signature => known.settings.clone(),
             _ => {
                 let settings = Config::settings(host).map(Arc::new);
-                *last = Some((signature, settings.clone()));
+                *last = Some(Known { file: signature, settings: settings.clone() });
                 settings
             }
         }

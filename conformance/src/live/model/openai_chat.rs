@@ -44,7 +44,7 @@ fn error(status: u16, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "code": null}})
 }
 
-fn call(id: String, tool: &Tool, input: &Value) -> Value {
+fn call(id: &str, tool: &Tool, input: &Value) -> Value {
     if tool.freeform {
         json!({"id": id, "type": "custom", "custom": {"name": tool.name, "input": input}})
     } else {
@@ -60,10 +60,10 @@ fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
     });
     let (finish, delta) = match reply {
         Reply::Call { tool, input } => {
-            ("tool_calls", json!({"content": null, "tool_calls": [call(format!("call_lab{n}"), tool, input)]}))
+            ("tool_calls", json!({"content": null, "tool_calls": [call(&format!("call_lab{n}"), tool, input)]}))
         }
         Reply::Batch { tool, input, times } => {
-            let calls: Vec<_> = (0..*times).map(|nth| call(format!("call_lab{n}x{nth}"), tool, input)).collect();
+            let calls: Vec<_> = (0..*times).map(|nth| call(&format!("call_lab{n}x{nth}"), tool, input)).collect();
             ("tool_calls", json!({"content": null, "tool_calls": calls}))
         }
         Reply::Say(text) | Reply::Fail { message: text, .. } => ("stop", json!({"content": text})),
