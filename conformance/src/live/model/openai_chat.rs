@@ -150,7 +150,7 @@ mod tests {
         let tools = json!([{"type": "custom", "custom": {"name": "apply_patch", "format": {"type": "grammar"}}}]);
         let read = read("", &json!({"model": "m", "tools": tools}));
         let tool = Tool { name: "apply_patch".into(), freeform: true, ..Tool::default() };
-        assert_eq!(read.tools, [tool.clone()]);
+        assert_eq!(read.tools, std::slice::from_ref(&tool));
         let call = Reply::Call { tool, input: json!("*** Begin Patch") };
         assert_eq!(
             document(&write(1, &Usage::of(1), &Conversation::default(), &call))["choices"][0]["message"]["tool_calls"]
