@@ -298,7 +298,7 @@ mod tests {
         let (message, at) =
             parse("[[sink]]\nname = \"a\"\ntarget = \"http://pipe.example.com\"\n").expect_err("in the clear");
         assert!(message.contains("use https://"), "{message}");
-        assert_eq!(at, 31, "where the target stands");
+        assert_eq!(at, 29, "where the target stands");
         assert!(parse("sink = 1\n").is_err());
         assert!(parse("[[folder]]\npath = \"x\"\nkeep = \"off\"\n").is_err());
         assert!(parse("[[folder]]\npath = \"/x\"\nkeep = \"on\"\n").is_err());

@@ -27,7 +27,7 @@ use crate::pipeline::sink::{Begin, Sink, couriers};
 use crate::pipeline::take::{Context, SystemClock};
 use crate::pipeline::wake::wake;
 use crate::pipeline::worker;
-use crate::receiver::{Act, Receiver};
+use crate::receiver::{Act, Receiver, Request};
 
 #[path = "../tests/worker/double.rs"]
 mod double;
@@ -98,7 +98,7 @@ fn throughput() {
     println!("{:>8}  {:>8}  {:>9}  {:>14}  {:>9}", "events", "seconds", "events/s", "events/CPU s", "peak RSS");
     let mut sender = child("drain", &place, std::slice::from_ref(&receiver.url));
     assert!(sender.wait().expect("it ends").success());
-    let got: usize = receiver.requests().iter().map(|request| request.events()).sum();
+    let got: usize = receiver.requests().iter().map(Request::events).sum();
     assert_eq!(got, EVENTS as usize);
 }
 

@@ -6,12 +6,12 @@ use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::event::rfc3339;
 use sessionpipe_core::host::Host;
 use sessionpipe_installer::{FileStatus, WiredState};
-use sessionpipe_pipeline::outbox::Reader;
+use sessionpipe_pipeline::outbox::{LossCount, Reader};
 
 use crate::config::Config;
 use crate::error::{CommandError, Exit, Outcome};
 use crate::health::{Health, Wired, health};
-use crate::out::{Cell, Out, Role, Table, cell, count, span};
+use crate::out::{Cell, Out, Role, Table, cell, count, span, thousands};
 use crate::plan_view::PlaceDocument;
 use crate::registry;
 use crate::sinks::{SinkDocument, SinkHealth, look, table};
@@ -39,12 +39,18 @@ pub fn run(args: &Args, host: &Host, out: &Out) -> Outcome {
     // Settings that cannot be read are `doctor`'s to show.
     let sinks = Config::read(host).map(|config| config.settings.sinks).unwrap_or_default();
     let sinks = look(&sinks, outbox.as_ref())?;
+    let losses = outbox.as_ref().map(Reader::losses).transpose().map_err(CommandError::failed)?.unwrap_or_default();
     if args.json {
-        out.json(&Document::new(&harnesses, &sinks, host))?;
+        out.json(&Document::new(&harnesses, &sinks, &losses, host))?;
     } else {
         out.print(&render(&harnesses, host, out))?;
         if !sinks.is_empty() {
             out.print(&format!("\nsinks\n{}", table(&sinks, host, out)))?;
+        }
+        if !losses.is_empty() {
+            let lost: Vec<String> = losses.iter().map(|l| format!("{} ({})", thousands(l.count), l.kind)).collect();
+            let text = format!("lost so far: {}; more: sessionpipe doctor", lost.join(", "));
+            out.print(&format!("\n{}\n", out.paint(Role::Warn, &text)))?;
         }
     }
     Ok(Exit::Success)
@@ -159,6 +165,22 @@ pub struct Document {
     redirected: bool,
     harnesses: Vec<HarnessDocument>,
     sinks: Vec<SinkDocument>,
+    /// What was lost so far, and why.
+    losses: Vec<LossDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct LossDocument {
+    kind: String,
+    count: u64,
+    /// RFC 3339
+    last: String,
+}
+
+impl From<&LossCount> for LossDocument {
+    fn from(loss: &LossCount) -> Self {
+        Self { kind: loss.kind.clone(), count: loss.count, last: rfc3339(loss.last_ms) }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -212,7 +234,7 @@ enum StateDocument {
 }
 
 impl Document {
-    fn new(harnesses: &[Health], sinks: &[SinkHealth], host: &Host) -> Self {
+    fn new(harnesses: &[Health], sinks: &[SinkHealth], losses: &[LossCount], host: &Host) -> Self {
         let harness = |health: &Health| HarnessDocument {
             name: health.adapter.harness().name,
             found: health.found.is_some(),
@@ -228,6 +250,7 @@ impl Document {
             redirected: host.dirs.redirected,
             harnesses: harnesses.iter().map(harness).collect(),
             sinks: sinks.iter().map(SinkDocument::from).collect(),
+            losses: losses.iter().map(LossDocument::from).collect(),
         }
     }
 }

@@ -112,7 +112,7 @@ impl Http {
     /// The answer for a sink that cannot go on without.
     pub fn discover(&self, now_ms: i64) -> Result<ReceiverInfo, Answer> {
         let page = resolve(&self.uri, WELL_KNOWN).ok_or_else(|| Answer::Pause("its URL has no origin".to_owned()))?;
-        let reply = self.client.get(&page, now_ms).map_err(no_reply)?;
+        let reply = self.client.get(&page, now_ms).map_err(|error| no_reply(&error))?;
         if reply.status != 200 {
             return Err(match self.refusal(&reply) {
                 // What these say of a batch they cannot say of a page.
@@ -227,7 +227,7 @@ impl Transport for Http {
         };
         let reply = match self.client.post(uri, &headers, &body, batch.now_ms) {
             Ok(reply) => reply,
-            Err(error) => return no_reply(error),
+            Err(error) => return no_reply(&error),
         };
         if reply.status != 202 {
             return self.refusal(&reply);
@@ -249,7 +249,7 @@ impl Transport for Http {
     }
 }
 
-fn no_reply(error: NoReply) -> Answer {
+fn no_reply(error: &NoReply) -> Answer {
     match error {
         NoReply::Unreachable(_) => Answer::later(error.to_string()),
         NoReply::OtherOrigin(_) | NoReply::Lost => Answer::Pause(error.to_string()),

@@ -54,7 +54,14 @@ fn one_that_is_dead_for_two_weeks_gets_everything_once_and_holds_up_nobody() {
     let mut tries = 0;
     let turn = |delivery: &mut Delivery, now_ms: &Cell<i64>| {
         let now = || now_ms.get();
-        delivery.run(Clocks { now_ms: &now, chance: &|| 20, stop: &|| false }, false).expect("a turn").next
+        let clocks = Clocks { now_ms: &now, chance: &|| 20, stop: &|| false };
+        loop {
+            match delivery.run(clocks, false).expect("a turn").next {
+                // A process that another test starts holds our lock for the moment before it becomes another program.
+                Next::Elsewhere => std::thread::yield_now(),
+                next => return next,
+            }
+        }
     };
     let end = START_MS + 14 * 24 * HOUR_MS;
     let mut session = 0;
@@ -64,11 +71,12 @@ fn one_that_is_dead_for_two_weeks_gets_everything_once_and_holds_up_nobody() {
             place.clock.0.set(now_ms.get());
             place.with(|context| flush(context, Duration::from_secs(60))).expect("flushed");
             session += 1;
+            assert_eq!(turn(&mut deliveries[1], &now_ms), Next::Idle);
+            assert_eq!(turn(&mut deliveries[2], &now_ms), Next::Idle);
         }
-        let Next::At(due) = turn(&mut deliveries[0], &now_ms) else { panic!("it is dead") };
+        let next = turn(&mut deliveries[0], &now_ms);
+        let Next::At(due) = next else { panic!("{next:?} at try {tries}: it is dead") };
         tries += 1;
-        assert_eq!(turn(&mut deliveries[1], &now_ms), Next::Idle);
-        assert_eq!(turn(&mut deliveries[2], &now_ms), Next::Idle);
         now_ms.set(due);
     }
     // Four steps of the back-off, and then every half hour.
