@@ -12,7 +12,7 @@ use regex::Regex;
 use serde_json::Value;
 use sessionpipe_core::testing::{Evidence, Expect, FIXTURE_HOME, Fixture, Input, Provenance};
 
-use super::hooks::{Call, Calls};
+use super::hooks::{Call, Calls, Started};
 use super::session::{PROJECT, Plan};
 
 /// Longer texts are no fixture: the scenario with large results is not recorded.
@@ -28,18 +28,24 @@ pub fn path(folder: &Path, plan: &Plan) -> PathBuf {
     folder.join(&plan.harness).join("scenarios").join(name)
 }
 
-/// Writes a run that can be one as a fixture.
+/// Writes a run that can be one as a fixture. `commands` are those of the configs.
 ///
 /// # Errors
 /// Where it cannot be written, or a call is missing.
-pub fn write(folder: &Path, plan: &Plan, calls: &Calls, events: &[Value]) -> anyhow::Result<()> {
+pub fn write(
+    folder: &Path,
+    plan: &Plan,
+    calls: &Calls,
+    commands: &[(String, String, Started)],
+    events: &[Value],
+) -> anyhow::Result<()> {
     anyhow::ensure!(calls.seen == calls.kept.len(), "not every call could be kept");
     // That a process died is nothing that a fixture can hold.
     let lost = events.iter().any(|event| event["data"].get("lost").is_some());
     if lost || calls.kept.is_empty() || calls.kept.iter().any(|call| call.payload.len() > LONGEST) {
         return Ok(());
     }
-    let mut inputs: Vec<_> = calls.kept.iter().map(|call| input(call, plan)).collect();
+    let mut inputs: Vec<_> = calls.kept.iter().map(|call| input(call, commands, plan)).collect();
     if let Some(first) = inputs.first_mut() {
         let project = Plan::project(&plan.run);
         let file =
@@ -67,7 +73,7 @@ pub fn write(folder: &Path, plan: &Plan, calls: &Calls, events: &[Value]) -> any
     fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn input(call: &Call, plan: &Plan) -> Input {
+fn input(call: &Call, commands: &[(String, String, Started)], plan: &Plan) -> Input {
     let text = String::from_utf8_lossy(&call.payload).into_owned();
     let payload = serde_json::from_str(&text).unwrap_or(Value::String(text));
     let header = &call.header;
@@ -78,12 +84,14 @@ fn input(call: &Call, plan: &Plan) -> Input {
         let secret = SECRET.iter().any(|end| name.ends_with(end));
         (name.clone(), if secret { "LAB-REMOVED".to_owned() } else { value.clone() })
     });
-    // A notice comes as an argument: its payload names no event.
-    let stdin = if payload.get("hook_event_name").is_some() || payload.is_string() || call.is_line() {
-        payload
-    } else {
+    let as_argument = commands.iter().any(|(harness, event, started)| {
+        (harness, event) == (&header.harness, &header.event) && matches!(started, Started::Argv(_))
+    });
+    let stdin = if as_argument {
         argv.push(payload.to_string());
         Value::Null
+    } else {
+        payload
     };
     Input { argv, env: env.collect(), cwd: header.cwd.clone(), stdin, stdout: None, files: BTreeMap::new() }
 }

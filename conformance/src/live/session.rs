@@ -278,7 +278,7 @@ impl<'a> Stage<'a> {
         if let Some(folder) = &self.plan.record
             && outcome.problems.is_empty()
         {
-            record::write(folder, self.plan, &calls, &events)?;
+            record::write(folder, self.plan, &calls, &commands, &events)?;
         }
         if self.plan.timing {
             outcome.medians_ms = Some(self.medians()?);
