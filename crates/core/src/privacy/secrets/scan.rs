@@ -34,6 +34,8 @@ const MAX_ANNOTATION: usize = 48;
 const MAX_PEM_LABEL: usize = 48;
 /// Backslashes before a quote: JSON in JSON, three times over, has seven.
 const MAX_ESCAPES: usize = 8;
+/// Of a cookie: its name, and as much of its value as shows that it has one.
+const MAX_COOKIE: usize = 80;
 /// From a program's name to the option that is looked at.
 const MAX_COMMAND: usize = 256;
 /// The name of an authentication scheme.
@@ -51,6 +53,8 @@ enum Trigger {
     /// The payload of a JSON Web Token whose header is too long for its [`Shape`].
     JwtPayload,
     Bearer,
+    /// The program whose `-u` is looked at.
+    Curl,
     /// The user of a `curl`, password and all.
     User,
     /// A piece of a secret's name.
@@ -90,6 +94,7 @@ static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(|| {
             ("-----BEGIN ", Trigger::PemBegin),
             ("-----END ", Trigger::PemEnd),
             (".eyJ", Trigger::JwtPayload),
+            ("curl", Trigger::Curl),
         ])
         .chain(BEARERS.map(|bearer| (bearer, Trigger::Bearer)))
         .chain(USERS.map(|user| (user, Trigger::User)))
@@ -160,7 +165,7 @@ pub fn find(text: &str, classes: Classes, mut found: impl FnMut(Class, Range)) {
         }
         return;
     };
-    let mut scan = Scan { text, bytes: text.as_bytes(), classes, floor: 0, named_until: 0 };
+    let mut scan = Scan { text, bytes: text.as_bytes(), classes, floor: 0, named_until: 0, curl: None };
     let mut at = 0;
     while let Some(hit) = scanner.automaton.find(Input::new(text).range(at..)) {
         let triggers = scanner.triggers.get(hit.pattern().as_usize());
@@ -192,6 +197,8 @@ struct Scan<'t> {
     floor: usize,
     /// The end of the name that was judged last: its other pieces need no second look.
     named_until: usize,
+    /// Where the last `curl` stands.
+    curl: Option<usize>,
 }
 
 /// An opening quote: its character, how many backslashes stand before it (JSON inside JSON), where its content begins.
@@ -211,6 +218,10 @@ impl<'t> Scan<'t> {
             Trigger::PemEnd => (Class::PrivateKey, self.pem_tail(start, end)),
             Trigger::JwtPayload => (Class::VendorToken, self.jwt(start, end)),
             Trigger::Bearer => (Class::Header, self.bearer(start, end)),
+            Trigger::Curl => {
+                self.curl = Some(start);
+                return None;
+            }
             Trigger::User => (Class::Header, self.user(start, end)),
             Trigger::Name => return self.name(start, end),
         };
@@ -296,8 +307,9 @@ impl<'t> Scan<'t> {
 
     /// `curl -u user:password`
     fn user(&self, start: usize, end: usize) -> Option<Range> {
-        let command = self.slice(start - self.span_back(start, MAX_COMMAND, |b| b != b'\n'), start);
-        if self.classes != Classes::All || !command.contains("curl") {
+        let curl = self.curl.filter(|curl| start - curl <= MAX_COMMAND)?;
+        let line = self.span(curl, start - curl, |b| b != b'\n');
+        if self.classes != Classes::All || curl + line < start {
             return None;
         }
         let at = self.blank(end, MAX_BLANK);
@@ -449,7 +461,7 @@ impl<'t> Scan<'t> {
         if is(&["bearer", "basic", "token", "apikey", "api-key", "key", "jwt", "oauth", "splunk"]) {
             self.bare(next, false, |value| values::is_credential(value, true))
         } else if is(&["digest", "negotiate", "ntlm", "hawk", "aws4-hmac-sha256", "hmac"]) {
-            self.line(next, |value| values::is_credential(value, true))
+            self.line(next, values::MAX_JUDGED, |value| values::is_credential(value, true))
         } else {
             self.bare(at, false, |value| values::is_credential(value, false))
         }
@@ -457,7 +469,7 @@ impl<'t> Scan<'t> {
 
     /// All pairs of a `Cookie:` header.
     fn cookie(&self, at: usize) -> Option<Range> {
-        self.line(self.quote(at).map_or(at, |quote| quote.content), values::is_cookie)
+        self.line(self.quote(at).map_or(at, |quote| quote.content), MAX_COOKIE, values::is_cookie)
     }
 
     /// `"name": "DB_PASSWORD", "value": "…"`, also as YAML and as attributes of an element.
@@ -601,9 +613,9 @@ impl<'t> Scan<'t> {
         is_secret(judged).then(|| (start, self.run(start, query, usize::MAX)))
     }
 
-    /// The rest of a line, if it is a secret; judged likewise.
-    fn line(&self, start: usize, is_secret: impl Fn(&str) -> bool) -> Option<Range> {
-        let judged = self.slice(start, self.line_end(start, values::MAX_JUDGED));
+    /// The rest of a line, if its first `max` bytes are those of a secret.
+    fn line(&self, start: usize, max: usize, is_secret: impl Fn(&str) -> bool) -> Option<Range> {
+        let judged = self.slice(start, self.line_end(start, max));
         is_secret(judged).then(|| (start, self.line_end(start, usize::MAX)))
     }
 

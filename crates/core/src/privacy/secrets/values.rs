@@ -255,14 +255,10 @@ pub fn is_secret_quoted(name: Name, value: &str) -> bool {
 #[must_use]
 pub fn is_secret_bare(name: Name, value: &str, shell: bool) -> bool {
     let value = judged(value);
-    let refers = is_word(value) || is_path(value) || is_code(value, shell) || (!shell && is_constant(value));
-    if refers || is_placeholder(value) || is_number(value) {
-        return false;
-    }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let symbols = value.bytes().any(|b| matches!(b, b'@' | b'!' | b'#' | b'%' | b'^' | b'*' | b'+' | b'$'));
-    match name {
+    let looks = match name {
         Name::Password | Name::Secret if shell => {
             value.len() >= 3
                 && (letters > 0 || digits >= 4)
@@ -282,7 +278,15 @@ pub fn is_secret_bare(name: Name, value: &str, shell: bool) -> bool {
         Name::Maybe => looks_generated(value, 12),
         Name::Key => is_opaque(value),
         Name::Authorization | Name::Cookie => false,
-    }
+    };
+    // Asked last: it costs most, and most values are none by their letters alone.
+    looks
+        && !is_placeholder(value)
+        && !is_word(value)
+        && !is_path(value)
+        && !is_code(value, shell)
+        && !is_number(value)
+        && (shell || !is_constant(value))
 }
 
 /// A value that a sentence tells (`the password is …`): only what looks generated.
