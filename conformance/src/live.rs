@@ -53,6 +53,9 @@ pub struct Args {
     /// Also report the medians of five runs with and without hooks
     #[arg(long)]
     timing: bool,
+    /// Play a scenario that fails once more; the table names it
+    #[arg(long)]
+    retry: bool,
     /// Keep the folder of each run
     #[arg(long)]
     keep: bool,
@@ -95,6 +98,8 @@ struct Row {
     scenario: String,
     outcome: Outcome,
     seconds: f64,
+    /// What was wrong the first time, where it was played again.
+    before: Vec<String>,
 }
 
 /// Runs what was asked for; false where something is not as it should be.
@@ -146,7 +151,13 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
             if other || unasked || (no_screen && scenario.on_a_screen()) {
                 continue;
             }
-            rows.push(lab.run(&Case { name, harness, package, version, scenario })?);
+            let case = Case { name, harness, package, version, scenario };
+            let mut row = lab.run(&case)?;
+            if args.retry && !row.outcome.problems.is_empty() {
+                let before = row.outcome.problems;
+                row = Row { before, ..lab.run(&case)? };
+            }
+            rows.push(row);
         }
     }
     if rows.is_empty() {
@@ -199,6 +210,7 @@ impl Lab<'_> {
             scenario: case.scenario.name.clone(),
             outcome,
             seconds,
+            before: Vec::new(),
         })
     }
 
@@ -226,7 +238,8 @@ impl Lab<'_> {
         );
         if let Some(runtime) = &case.package.runtime {
             let package = words.fill(&runtime.package);
-            let folder = setup::installed(&setup::cache(), &package, &runtime.version)?.join("node_modules").join(package);
+            let folder =
+                setup::installed(&setup::cache(), &package, &runtime.version)?.join("node_modules").join(package);
             words.0.insert("runtime".to_owned(), text(&folder.join(words.fill(&runtime.program))));
         }
         words.0.extend(harness.vars.clone());
@@ -356,14 +369,24 @@ fn report(rows: &[Row]) -> bool {
             println!("  {problem}");
         }
     }
+    for row in rows.iter().filter(|row| !row.before.is_empty()) {
+        println!("\n{} {} {}, the first time:", row.harness, row.version, row.scenario);
+        for problem in &row.before {
+            println!("  {problem}");
+        }
+    }
     println!();
     let header = ["harness", "version", "scenario", "result", "time", "harness ran", "hooks"];
     println!(
         "{:<14} {:<10} {:<16} {:<7} {:>7} {:>12}  {}",
         header[0], header[1], header[2], header[3], header[4], header[5], header[6]
     );
-    for Row { harness, version, scenario, outcome, seconds } in rows {
-        let result = if outcome.problems.is_empty() { "pass" } else { "FAIL" };
+    for Row { harness, version, scenario, outcome, seconds, before } in rows {
+        let result = match (outcome.problems.is_empty(), before.is_empty()) {
+            (true, true) => "pass",
+            (true, false) => "again",
+            (false, _) => "FAIL",
+        };
         let share = if outcome.wall_ms > 0.0 { 100.0 * outcome.hooks_ms / outcome.wall_ms } else { 0.0 };
         let busy = if outcome.busy && share > 2.0 { " (not judged: the machine is busy or slow)" } else { "" };
         let hooks = format!("{} in {:.0} ms, {share:.1} %{busy}", outcome.hooks, outcome.hooks_ms);
