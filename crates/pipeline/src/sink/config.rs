@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sessionpipe_core::event::{Event, Tier};
+use sessionpipe_core::event::{Event, EventType, Tier};
 use sessionpipe_core::ids;
 use sessionpipe_core::privacy::filter;
 use sessionpipe_core::privacy::pii::Pii;
@@ -197,15 +197,18 @@ impl Sink {
         self.secret_env.as_deref().map(Source::Env)
     }
 
-    /// Whether it wants events of this harness and type at all.
+    /// Whether it wants events of this harness and type at all. That a session is to be forgotten is told to all that may
+    /// hold something of it, whichever types they asked for; a command holds nothing.
     #[must_use]
     pub fn wants(&self, harness: &str, kind: &str) -> bool {
         let is_of = |pattern: &String| match pattern.strip_suffix(".*") {
             Some(family) => kind.strip_prefix(family).is_some_and(|rest| rest.starts_with('.')),
             None => pattern == kind,
         };
+        let must_know =
+            kind == EventType::SessionForgotten.name() && !matches!(self.target, Target::Exec(_) | Target::Stdout);
         (self.harnesses.is_empty() || self.harnesses.iter().any(|name| name == harness))
-            && (self.types.is_empty() || self.types.iter().any(is_of))
+            && (self.types.is_empty() || must_know || self.types.iter().any(is_of))
     }
 
     /// The event as it leaves: filtered to `tier` (the sink's own, or less where the receiver takes less); `None` when
@@ -241,6 +244,9 @@ mod tests {
         sink.types = vec!["attention.*".to_owned(), "turn.ended".to_owned()];
         assert!(sink.wants("codex", "attention.needed") && sink.wants("codex", "turn.ended"));
         assert!(!sink.wants("codex", "turn.started") && !sink.wants("codex", "attentions.x"));
+        assert!(!sink.wants("codex", "session.forgotten"), "what was printed is gone");
+        sink.target = Target::File("/a".into());
+        assert!(sink.wants("codex", "session.forgotten") && !sink.wants("kiro", "session.forgotten"));
     }
 
     #[test]

@@ -414,3 +414,18 @@ fn a_panicking_transport_has_to_wait() {
     let mut delivery = Delivery::new(place.sink.clone(), &place.host).over(Box::new(Panics));
     assert_eq!(place.turn(&mut delivery, false), turn(0, Next::At(START_MS + 2_000)));
 }
+
+#[test]
+fn an_outbox_from_before_there_were_sinks() {
+    let place = Place::new(2);
+    let path = place.host.dirs.outbox();
+    let db = rusqlite::Connection::open(&path).expect("a database");
+    db.execute_batch("DROP TABLE sinks; DROP TABLE undelivered; DROP TABLE forgotten; PRAGMA user_version = 1;")
+        .expect("old");
+    drop(db);
+    let reader = Reader::open(&path).expect("readable").expect("an outbox");
+    assert_eq!((reader.sinks().expect("none"), reader.last_pos().expect("readable")), (Vec::new(), 2));
+    assert_eq!(place.run(), turn(0, Next::Idle), "it waits for the worker");
+    drop(Outbox::open(&path).expect("brought up to date"));
+    assert_eq!(place.run(), turn(2, Next::Idle));
+}
