@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sessionpipe_core::adapter::Adapter;
+use sessionpipe_core::harness::{NativeEvent, Wired};
 use sessionpipe_core::host::Host;
 use sessionpipe_core::testing::{self, Fixture};
 use sessionpipe_installer::{HarnessInput, Wishes, apply, entries_to_paste, plan_install, plan_uninstall};
@@ -69,12 +70,57 @@ fn every_borrower_is_answered() {
 }
 
 #[test]
-fn every_native_event_stands_in_the_crates_documentation() {
+fn every_crate_documents_its_constants_as_they_are() {
     each(|adapter, name| {
+        let harness = adapter.harness();
         let path = repository().join(format!("crates/adapter-{name}/src/lib.rs"));
         let text = fs::read_to_string(&path).expect("the crate's lib.rs");
-        for event in adapter.harness().events {
-            assert!(text.contains(&format!("//! | `{}` |", event.name)), "{name}: no row for {}", event.name);
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! | `")?.strip_suffix(" |"))
+            .map(|line| line.split(" | ").collect())
+            .collect();
+        let (row, events) = rows.split_first().expect("the registry row");
+
+        let yes_or_no = |is| if is { "yes" } else { "no" };
+        let id = format!("{name}`");
+        let expected = [
+            id.as_str(),
+            harness.product,
+            harness.wired_in,
+            yes_or_no(harness.has_session_end),
+            yes_or_no(harness.stop_can_block),
+        ];
+        assert_eq!(row.len(), 7, "{name}: {row:?}");
+        for (cell, expected) in row.iter().zip(expected) {
+            // More may be said than the constant does.
+            assert!(cell.starts_with(expected), "{name}: {cell:?} does not begin with {expected:?}");
+        }
+        assert!(text.contains(&format!("<{}>", harness.docs)), "{name}: no link to {}", harness.docs);
+
+        let documented: Vec<[&str; 3]> = events.iter().map(|row| [row[0], row[1], row[2]]).collect();
+        let registered = |wired| match wired {
+            Wired::Always => "always".to_owned(),
+            Wired::Since(major, minor, patch) => format!("since {major}.{minor}.{patch}"),
+            Wired::Never(_) => "never".to_owned(),
+        };
+        let constants =
+            |event: &NativeEvent| [format!("{}`", event.name), format!("{:?}", event.means), registered(event.wired)];
+        assert_eq!(documented, harness.events.iter().map(constants).collect::<Vec<_>>(), "{name}");
+        for (row, event) in events.iter().zip(harness.events) {
+            if let Wired::Never(why) = event.wired {
+                assert!(row[3].starts_with(why), "{name}: {row:?} does not say: {why}");
+            }
+        }
+    });
+}
+
+#[test]
+fn no_variable_that_may_hold_a_secret_or_what_somebody_wrote_is_carried() {
+    const PARTS: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "EMAIL", "PROMPT", "CONTENT"];
+    each(|adapter, name| {
+        for var in adapter.harness().env {
+            assert!(!PARTS.iter().any(|part| var.to_uppercase().contains(part)), "{name}: {var}");
         }
     });
 }

@@ -1,7 +1,5 @@
 //! Whether Antigravity is here, and its version, as far as files tell. Nothing is started.
 
-use std::env;
-use std::fs;
 use std::path::PathBuf;
 
 use semver::Version;
@@ -52,11 +50,7 @@ pub(crate) fn version(host: &Host) -> Option<Version> {
 
 /// The `agy` on PATH or where its installer puts it, links followed.
 fn program(host: &Host) -> Option<PathBuf> {
-    let path = host.var("PATH").map(env::split_paths).into_iter().flatten();
-    path.chain([host.home.join(".local/bin")])
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join("agy")).ok())
-        .find(|program| program.is_file())
+    host.programs_in("agy", [host.home.join(".local/bin")]).next()
 }
 
 #[cfg(test)]

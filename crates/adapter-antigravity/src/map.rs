@@ -68,9 +68,8 @@ fn refine(seen: Seen, payload: &Payload) -> Vec<Seen> {
             let call = with_tool(call, payload);
             result.error = payload.text(FIELDS.error).map(str::to_owned);
             result.ok = result.error.is_none();
-            let file = if result.ok { changed_file(&call) } else { None };
-            let changed = file.map(|file| Seen::FilesChanged { paths: vec![file] });
-            [Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
+            let file = changed_file(&call);
+            Seen::tool_end(call, result, file)
         }
         Seen::Stop { .. } => vec![stop(payload)],
         other => vec![other],

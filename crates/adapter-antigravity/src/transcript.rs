@@ -2,11 +2,10 @@
 //! conversation's database in `conversations/`. Turns and usage are not read yet.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::entries;
 use sessionpipe_core::host::Host;
 use sessionpipe_core::ids;
 
@@ -25,16 +24,14 @@ pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
 
 /// All sessions, newest first. One that `agy` handed over to the app is in both stores: the newer counts.
 pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
-    let mut files: Vec<_> = stores(host).flat_map(|store| of_store(&store)).collect();
-    files.sort_by(|a, b| (b.modified_ms, &a.id).cmp(&(a.modified_ms, &b.id)));
+    let mut files = SessionFile::newest_first(stores(host).flat_map(|store| of_store(&store)));
     let mut known = BTreeSet::new();
     files.retain(|file| known.insert(file.id.clone()));
     files
 }
 
 fn of_store(store: &Path) -> Vec<SessionFile> {
-    let conversations = fs::read_dir(store.join("brain")).into_iter().flatten().flatten();
-    conversations.filter_map(|entry| session(store, entry.file_name().to_str()?)).collect()
+    entries(&store.join("brain")).filter_map(|dir| session(store, dir.file_name()?.to_str()?)).collect()
 }
 
 fn session(store: &Path, id: &str) -> Option<SessionFile> {
@@ -42,31 +39,21 @@ fn session(store: &Path, id: &str) -> Option<SessionFile> {
         return None;
     }
     let logs = store.join("brain").join(id).join(".system_generated/logs");
-    let (transcript, modified_ms) = TRANSCRIPTS.iter().find_map(|name| {
-        let path = logs.join(name);
-        let modified_ms = modified_ms(&path)?;
-        Some((path, modified_ms))
-    })?;
+    let mut session = TRANSCRIPTS.iter().find_map(|name| SessionFile::at(id, logs.join(name)))?;
     let database = store.join("conversations").join(format!("{id}.db"));
-    let paths = [transcript].into_iter().chain(Some(database).filter(|path| path.is_file())).collect();
-    Some(SessionFile { id: id.to_owned(), paths, modified_ms })
-}
-
-/// When a regular file was last written, milliseconds since the epoch.
-fn modified_ms(path: &Path) -> Option<i64> {
-    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
+    session.paths.extend(Some(database).filter(|path| path.is_file()));
+    Some(session)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
+    use sessionpipe_core::testing::{host, write};
+    use std::fs;
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::testing::{host, write};
 
     fn write_at(path: &Path, seconds: u64) {
         write(path, "{}\n");

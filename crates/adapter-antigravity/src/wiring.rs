@@ -35,10 +35,7 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
     }
     let version = facts::version(host);
     let restart = "restart running sessions of Antigravity: their hooks were read when they started.";
-    let off = check::switched_off(host).map(|finding| {
-        let file = host.tilde(&hooks_file(host));
-        format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default())
-    });
+    let off = check::switched_off(host).map(|finding| Wiring::left_as_it_is(host, finding));
     let entries = Wiring::HookEntries {
         file: hooks_file(host),
         at: &[NAME],
@@ -46,9 +43,8 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
         entries: entries(host, version.as_ref()),
         jsonc: false,
     };
-    let notices = Some(restart.to_owned()).into_iter().chain(off);
-    let notices = notices.map(|text| Wiring::Notice { when: When::Changed, text });
-    [entries].into_iter().chain(notices).collect()
+    let restart = Wiring::Notice { when: When::Changed, text: restart.to_owned() };
+    [entries, restart].into_iter().chain(off).collect()
 }
 
 fn entries(host: &Host, version: Option<&Version>) -> Vec<HookEntry> {

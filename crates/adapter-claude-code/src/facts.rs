@@ -1,17 +1,18 @@
 //! Whether Claude Code is here, and its version. Nothing is started: the files that it and its installers leave tell.
 //! Titles, models and the like are not read yet.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use semver::Version;
 use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
-use sessionpipe_core::file;
+use sessionpipe_core::file::{self, entries};
 use sessionpipe_core::host::Host;
+use sessionpipe_core::package;
 
-use crate::transcript::{self, entries};
+use crate::transcript;
 use crate::wiring::{self, ConfigDirs};
 
 /// How much of a session file's start, and of its end, is searched: records of attachments come first, and are large.
@@ -50,20 +51,14 @@ pub(crate) fn lowest_version(host: &Host, dir: &Path, installed: &[Version]) -> 
     let sessions = recent.take(MAX_FILES).filter_map(|(_, path)| first_version(&path));
     let registry = entries(&dir.join("sessions"))
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
-        .filter(|path| transcript::modified_ms(path).is_some_and(|ms| ms >= since))
+        .filter(|path| file::modified_ms(path).is_some_and(|ms| ms >= since))
         .filter_map(|path| version_in(&file::read(&path).ok()?));
     sessions.chain(registry).chain(installed.iter().cloned()).min()
 }
 
 /// The programs called `claude` on PATH and where the native installer puts it, links followed.
 pub(crate) fn programs(host: &Host) -> Vec<PathBuf> {
-    let path = host.var("PATH").map(std::env::split_paths).into_iter().flatten();
-    let mut programs: Vec<_> = path
-        .chain([host.home.join(".local/bin")])
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join("claude")).ok())
-        .filter(|program| program.is_file())
-        .collect();
+    let mut programs: Vec<_> = host.programs_in("claude", [host.home.join(".local/bin")]).collect();
     programs.sort();
     programs.dedup();
     programs
@@ -73,7 +68,7 @@ pub(crate) fn programs(host: &Host) -> Vec<PathBuf> {
 pub(crate) fn installed(host: &Host) -> Vec<Version> {
     let local = host.home.join(".claude/local/node_modules/@anthropic-ai/claude-code");
     let mut versions: Vec<_> = programs(host).iter().filter_map(|program| program_version(program)).collect();
-    versions.extend(package_version(&local));
+    versions.extend(package::version(&local, is_package));
     if versions.is_empty() {
         // The native installer keeps old versions for a while; without its link nobody knows which one is used.
         versions.extend(
@@ -92,19 +87,12 @@ fn program_version(program: &Path) -> Option<Version> {
         ["claude", "versions", version] | [_, "claude-code", version] => Version::parse(version).ok(),
         _ => None,
     });
-    in_path.or_else(|| program.ancestors().skip(1).find_map(package_version))
+    in_path.or_else(|| package::version_of(program, is_package))
 }
 
-/// The version in the package.json of a folder, if it is Claude Code's (`…-linux-x64` and its like are parts of it).
-fn package_version(dir: &Path) -> Option<Version> {
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: Version,
-    }
-    let package: Package = serde_json::from_slice(&file::read(&dir.join("package.json")).ok()?).ok()?;
-    let rest = package.name.strip_prefix("@anthropic-ai/claude-code")?;
-    (rest.is_empty() || rest.starts_with('-')).then_some(package.version)
+/// `…-linux-x64` and its like are parts of it.
+fn is_package(name: &str) -> bool {
+    name.strip_prefix("@anthropic-ai/claude-code").is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// The first version that a session file names.

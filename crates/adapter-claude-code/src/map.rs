@@ -1,7 +1,5 @@
 //! Native event → seen. The base mapper does what is common to all Claude-shaped payloads; here is what is not.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::job::Hook;
@@ -16,7 +14,8 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     if hook.caller != HARNESS.name {
         return borrowed(hook);
     }
-    let hook = with_session(hook);
+    // From 2.1.258 on.
+    let hook = stdin_hook::with_session(hook, "CLAUDE_CODE_SESSION_ID");
     let payload = &hook.payload;
     let mut mapped = stdin_hook::map(&HARNESS, &FIELDS, &hook)?;
     mapped.title = payload.text(&["session_title"]).map(|title| (title.to_owned(), TitleSource::Custom));
@@ -124,19 +123,6 @@ fn attended(hook: &Hook) -> bool {
 
 fn has_items(payload: &Payload, member: &str) -> bool {
     payload.members.get(member).and_then(Value::as_array).is_some_and(|items| !items.is_empty())
-}
-
-/// The hook with the session's id in its payload: of a payload that is empty or cut it may be missing, but from 2.1.258
-/// on the environment has it.
-fn with_session(hook: &Hook) -> Cow<'_, Hook> {
-    match hook.header.env.get("CLAUDE_CODE_SESSION_ID") {
-        Some(id) if hook.payload.text(FIELDS.session).is_none() => {
-            let mut hook = hook.clone();
-            hook.payload.members.insert("session_id".to_owned(), Value::from(id.as_str()));
-            Cow::Owned(hook)
-        }
-        _ => Cow::Borrowed(hook),
-    }
 }
 
 /// The version in `claude-code_2-1-328_harness`.

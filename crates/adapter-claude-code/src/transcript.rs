@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::{entries, modified_ms};
 use sessionpipe_core::host::Host;
 use sessionpipe_core::ids;
 
@@ -57,32 +57,19 @@ fn session(path: PathBuf, modified_ms: i64) -> Option<SessionFile> {
     Some(SessionFile { id, paths, modified_ms })
 }
 
-/// When a regular file was last written, milliseconds since the epoch.
-pub(crate) fn modified_ms(path: &Path) -> Option<i64> {
-    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
-}
-
-/// What a folder holds; nothing where it cannot be read.
-pub(crate) fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use std::time::{Duration, SystemTime};
 
-    use sessionpipe_core::testing::host;
+    use sessionpipe_core::testing::{self, host};
 
     use super::*;
 
     /// Writes a file that was last changed so many seconds after the epoch.
     fn write(path: &Path, seconds: u64) {
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, "{}\n").expect("a file");
+        testing::write(path, "{}\n");
         let file = fs::File::options().write(true).open(path).expect("a file");
         file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).expect("a time");
     }

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use semver::Version;
 use serde_json::{Map, Value, json};
 use sessionpipe_core::command;
-use sessionpipe_core::file;
+use sessionpipe_core::file::{self, entries};
 use sessionpipe_core::harness::{Means, NativeEvent};
 use sessionpipe_core::host::Host;
 use sessionpipe_core::wiring::{HookEntry, When, Wiring};
 
 use crate::facts;
 use crate::harness::{self, HARNESS};
-use crate::transcript::entries;
 
 pub(crate) mod check;
 

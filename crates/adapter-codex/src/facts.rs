@@ -1,15 +1,12 @@
 //! Whether Codex is here, and its version. Nothing is started: the files that it and its installers leave tell.
 //! Titles, models and the like are not read yet.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use semver::Version;
-use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
-use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::package;
 use uuid::Uuid;
 
 use crate::transcript::{session_meta, threads};
@@ -56,13 +53,8 @@ pub(crate) fn is_here(host: &Host) -> bool {
     codex_home(host).is_dir() || program(host).is_some()
 }
 
-/// The `codex` on PATH, links followed.
 fn program(host: &Host) -> Option<PathBuf> {
-    let path = host.var("PATH")?;
-    env::split_paths(path)
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join("codex")).ok())
-        .find(|program| program.is_file())
+    host.programs("codex").next()
 }
 
 /// The version of a program: that of the package it is a part of (npm's `codex` is a script inside it), or the name of
@@ -71,21 +63,12 @@ fn program_version(program: &Path) -> Option<Version> {
     program.ancestors().skip(1).find_map(|dir| {
         let name = |dir: &Path| dir.file_name().and_then(|name| name.to_str()).map(str::to_owned);
         let in_codex = dir.parent().and_then(name).is_some_and(|parent| parent == "codex");
-        package_version(&dir.join("package.json")).or_else(|| Version::parse(&name(dir).filter(|_| in_codex)?).ok())
+        package_version(dir).or_else(|| Version::parse(&name(dir).filter(|_| in_codex)?).ok())
     })
 }
 
-fn package_version(path: &Path) -> Option<Version> {
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: String,
-    }
-    let package: Package = serde_json::from_slice(&file::read(path).ok()?).ok()?;
-    if !package.name.starts_with(PACKAGE) {
-        return None;
-    }
-    let mut version = Version::parse(&package.version).ok()?;
+fn package_version(dir: &Path) -> Option<Version> {
+    let mut version = package::version(dir, |name| name.starts_with(PACKAGE))?;
     // The package of a platform is published as `0.171.0-linux-x64`: that is no pre-release.
     if ["linux-", "darwin-", "win32-"].iter().any(|platform| version.pre.starts_with(platform)) {
         version.pre = semver::Prerelease::EMPTY;

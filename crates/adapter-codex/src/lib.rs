@@ -2,7 +2,7 @@
 //!
 //! | harness.name | product | wired in | session end | stop can block | payload | transcript |
 //! |---|---|---|---|---|---|---|
-//! | `codex` | Codex (OpenAI) | `$CODEX_HOME/hooks.json`, and `notify` in `config.toml` | since 0.148.0, up to 60 s late | yes | stdin, snake case; notify: the last argument, kebab case | JSONL |
+//! | `codex` | Codex (OpenAI) | `$CODEX_HOME/hooks.json`; `notify` in `config.toml` | yes, since 0.148.0, up to 60 s late | yes | stdin, snake case; notify: the last argument, kebab case | JSONL |
 //!
 //! Hooks are documented at <https://learn.chatgpt.com/docs/hooks>; what is said here was seen on 0.130.0, 0.144.6, 0.157.1,
 //! 0.169.0 and 0.171.0, the last of which knows these twelve events. *Means* is the word of [`Means`]; *registered* says
@@ -42,8 +42,6 @@ use sessionpipe_core::wiring::Wiring;
 mod facts;
 mod harness;
 mod map;
-#[cfg(test)]
-mod testing;
 mod transcript;
 mod wiring;
 

@@ -17,6 +17,7 @@ use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::ids;
 use sessionpipe_core::job::Hook;
+use sessionpipe_core::patch;
 use sessionpipe_core::payload::Payload;
 use sessionpipe_core::seen::{AttentionKind, Mapped, Need, Seen, ToolCall};
 use sessionpipe_core::stdin_hook::{self, FIELDS, Fields};
@@ -87,9 +88,8 @@ fn refine(seen: Seen, child: bool) -> Vec<Seen> {
                 result.ok = false;
                 result.error = Some(error);
             }
-            let files = if result.ok { changed_files(&call) } else { Vec::new() };
-            let changed = (!files.is_empty()).then_some(Seen::FilesChanged { paths: files });
-            [Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
+            let files = changed_files(&call);
+            Seen::tool_end(call, result, files)
         }
         Seen::NeedsYou(need) => vec![Seen::NeedsYou(permission(need))],
         other => vec![other],
@@ -162,12 +162,9 @@ fn patch_failure(output: &str) -> Option<String> {
     (code != 0).then(|| text.trim_end().to_owned())
 }
 
-/// The files that a patch names, in its order.
 fn changed_files(call: &ToolCall) -> Vec<String> {
-    const HEADERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let patch = call.input.as_ref().filter(|_| call.tool == APPLY_PATCH).and_then(|input| input.get("command"));
-    let lines = patch.and_then(Value::as_str).unwrap_or_default().lines();
-    lines.filter_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::to_owned).collect()
+    patch.and_then(Value::as_str).map(patch::files).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -33,10 +33,7 @@ const CONFIG_TOML: &str = "config.toml";
 
 /// `$CODEX_HOME` as it is (Codex expands no tilde; an empty value counts as unset), else `~/.codex`.
 pub(crate) fn codex_home(host: &Host) -> PathBuf {
-    match host.var("CODEX_HOME") {
-        Some(dir) if !dir.is_empty() => host.cwd.join(dir),
-        _ => host.home.join(".codex"),
-    }
+    host.path_var("CODEX_HOME").unwrap_or_else(|| host.home.join(".codex"))
 }
 
 pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
@@ -51,10 +48,7 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
          none of them, and `codex exec` skips them without a word.",
         entries.len()
     );
-    let off = check::all_off(host).map(|finding| {
-        let file = finding.file.as_deref().map(|file| host.tilde(file)).unwrap_or_default();
-        format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default())
-    });
+    let off = check::all_off(host).map(|finding| Wiring::left_as_it_is(host, finding));
     let wirings = [
         Wiring::HookEntries { file: home.join(HOOKS_JSON), at: &["hooks"], needs: &[], entries, jsonc: false },
         Wiring::TopLevelToml {
@@ -65,7 +59,7 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
         Wiring::AbsentTomlHooks { file: config },
         Wiring::Notice { when: When::Changed, text: trust },
     ];
-    wirings.into_iter().chain(off.map(|text| Wiring::Notice { when: When::Changed, text })).collect()
+    wirings.into_iter().chain(off).collect()
 }
 
 fn entry(host: &Host, event: &'static str) -> HookEntry {

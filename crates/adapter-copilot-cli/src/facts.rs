@@ -1,16 +1,13 @@
 //! Whether Copilot CLI is here, and its version. Nothing is started: the files that it and its installers leave tell.
 //! Titles, models and the like are not read yet.
 
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use semver::Version;
-use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
-use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::package;
 
 use crate::transcript::{session_start, sessions};
 use crate::wiring::copilot_home;
@@ -57,25 +54,14 @@ pub(crate) fn is_here(host: &Host) -> bool {
 /// The version of the `copilot` on PATH, links followed. Only npm's package proves that it is this program: another
 /// vendor's tool has the same name.
 fn program_version(host: &Host) -> Option<Version> {
-    env::split_paths(host.var("PATH")?)
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join("copilot")).ok())
-        .filter(|program| program.is_file())
-        .find_map(|program| program.ancestors().skip(1).find_map(|dir| package_version(&dir.join("package.json"))))
+    host.programs("copilot").find_map(|program| package::version_of(&program, is_package))
 }
 
-fn package_version(path: &Path) -> Option<Version> {
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: String,
-    }
-    let package: Package = serde_json::from_slice(&file::read(path).ok()?).ok()?;
-    let rest = package.name.strip_prefix(PACKAGE)?;
-    // `@github/copilot`, `@github/copilot-linux-x64`; not the SDK's.
-    let is_program =
-        rest.is_empty() || ["-linux", "-darwin", "-win32"].iter().any(|platform| rest.starts_with(platform));
-    if is_program { Version::parse(&package.version).ok() } else { None }
+/// `@github/copilot`, `@github/copilot-linux-x64`; not the SDK's.
+fn is_package(name: &str) -> bool {
+    name.strip_prefix(PACKAGE).is_some_and(|rest| {
+        rest.is_empty() || ["-linux", "-darwin", "-win32"].iter().any(|platform| rest.starts_with(platform))
+    })
 }
 
 #[cfg(test)]

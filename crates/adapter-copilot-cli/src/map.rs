@@ -18,6 +18,7 @@ use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::harness::{Means, ToolKind};
 use sessionpipe_core::job::Hook;
+use sessionpipe_core::patch;
 use sessionpipe_core::payload::Payload;
 use sessionpipe_core::seen::{
     AttentionKind, CompactTrigger, EndReason, Mapped, Need, PromptBy, Seen, ToolCall, ToolResult,
@@ -173,9 +174,8 @@ fn tool_end(call: ToolCall, mut result: ToolResult) -> Vec<Seen> {
         result.ok = false;
         result.error = Some(error);
     }
-    let paths = if result.ok { changed_files(&call) } else { Vec::new() };
-    let changed = (!paths.is_empty()).then_some(Seen::FilesChanged { paths });
-    [Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
+    let files = changed_files(&call);
+    Seen::tool_end(call, result, files)
 }
 
 /// What went wrong, where a result says that something did.
@@ -205,14 +205,7 @@ fn changed_files(call: &ToolCall) -> Vec<String> {
     };
     let path = input.get("path").and_then(Value::as_str).map(str::to_owned);
     let patch = input.as_str().or_else(|| input.get("input")?.as_str()).or_else(|| input.get("patch")?.as_str());
-    path.into_iter().chain(patch.into_iter().flat_map(patched_files)).collect()
-}
-
-/// The files that a patch names, in its order.
-fn patched_files(patch: &str) -> impl Iterator<Item = String> {
-    const HEADERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
-    let file = |line: &str| HEADERS.iter().find_map(|header| line.strip_prefix(header)).map(str::to_owned);
-    patch.lines().filter_map(file)
+    path.into_iter().chain(patch.into_iter().flat_map(patch::files)).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Copilot CLI's session files: where they lie, and their first line. Turns and usage are not read yet.
 
-use std::fs::{self, DirEntry, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::entries;
 use sessionpipe_core::host::Host;
 use uuid::Uuid;
 
@@ -21,20 +21,15 @@ pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
 
 /// The sessions on disk, newest first. What subagents did stands in their parents' files.
 pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
-    let folders = roots(host).into_iter().filter_map(|root| fs::read_dir(root).ok()).flatten().flatten();
-    let mut sessions: Vec<SessionFile> = folders.filter_map(|folder| session(&folder)).collect();
-    sessions.sort_by(|a, b| (b.modified_ms, &b.id).cmp(&(a.modified_ms, &a.id)));
-    sessions
+    let folders = roots(host).into_iter().flat_map(|root| entries(&root));
+    SessionFile::newest_first(folders.filter_map(|folder| session(&folder)))
 }
 
 /// `<session id>/events.jsonl`.
-fn session(folder: &DirEntry) -> Option<SessionFile> {
-    let id = folder.file_name().into_string().ok()?;
-    Uuid::try_parse(&id).ok()?;
-    let path = folder.path().join("events.jsonl");
-    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(SessionFile { id, paths: vec![path], modified_ms: i64::try_from(modified.as_millis()).ok()? })
+fn session(folder: &Path) -> Option<SessionFile> {
+    let id = folder.file_name()?.to_str()?;
+    Uuid::try_parse(id).ok()?;
+    SessionFile::at(id, folder.join("events.jsonl"))
 }
 
 /// What the first line of a session file says.

@@ -23,24 +23,17 @@ const VERSION: u64 = 1;
 
 /// `$COPILOT_HOME`, else `~/.copilot`. An empty value counts as unset.
 pub(crate) fn copilot_home(host: &Host) -> PathBuf {
-    match host.var("COPILOT_HOME") {
-        Some(dir) if !dir.is_empty() => host.cwd.join(dir),
-        _ => host.home.join(".copilot"),
-    }
+    host.path_var("COPILOT_HOME").unwrap_or_else(|| host.home.join(".copilot"))
 }
 
 pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
     if !is_here(host) {
         return Vec::new();
     }
-    let notice = |text| Wiring::Notice { when: When::Changed, text };
-    let off = check::all_off(host).map(|finding| {
-        let file = finding.file.as_deref().map(|file| host.tilde(file)).unwrap_or_default();
-        format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default())
-    });
+    let off = check::all_off(host).map(|finding| Wiring::left_as_it_is(host, finding));
     let hooks = Wiring::OwnedFile { file: hooks_file(&copilot_home(host)), document: document(host) };
-    let restart = "Copilot CLI reads hooks when it starts: leave running ones and start them again.".to_owned();
-    [hooks, notice(restart)].into_iter().chain(off.map(notice)).collect()
+    let text = "Copilot CLI reads hooks when it starts: leave running ones and start them again.".to_owned();
+    [hooks, Wiring::Notice { when: When::Changed, text }].into_iter().chain(off).collect()
 }
 
 fn hooks_file(home: &Path) -> PathBuf {

@@ -1,8 +1,6 @@
 //! Whether Cursor is here, and the version of its command line. Nothing is started: the folders that it and its installer
 //! leave tell. (The IDE has versions of its own, which no file in the home tells; it skips event names that it does not know.)
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use sessionpipe_core::adapter::Found;
@@ -47,12 +45,8 @@ pub(crate) struct Agent {
 
 /// The command lines on PATH and where the installer puts their link.
 fn agents(host: &Host) -> Vec<Agent> {
-    let path = host.var("PATH").map(env::split_paths).into_iter().flatten();
-    let dirs = path.chain([host.home.join(".local/bin")]).filter(|dir| dir.is_absolute());
-    dirs.flat_map(|dir| PROGRAMS.map(|name| dir.join(name)))
-        .filter_map(|link| fs::canonicalize(link).ok())
-        .filter_map(|program| installed(&program))
-        .collect()
+    let programs = PROGRAMS.iter().flat_map(|name| host.programs_in(name, [host.home.join(".local/bin")]));
+    programs.filter_map(|program| installed(&program)).collect()
 }
 
 /// The version in `…/cursor-agent/versions/2026.09.26-dd393fe/cursor-agent`, where the installer's link leads (reported).

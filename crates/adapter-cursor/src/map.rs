@@ -106,10 +106,9 @@ fn refine(seen: Seen, payload: &Payload, turn: impl Fn(Option<String>) -> Option
         Seen::ToolEnd { call, result } => {
             let call = ToolCall { turn: turn(call.turn.clone()), ..call };
             let result = refine_result(result, payload);
-            let changed =
-                changed_file(&call).filter(|_| result.ok).map(|path| Seen::FilesChanged { paths: vec![path] });
+            let file = changed_file(&call);
             let working = Seen::Working { turn: call.turn.clone() };
-            [working, Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
+            [working].into_iter().chain(Seen::tool_end(call, result, file)).collect()
         }
         Seen::CompactStart { trigger } => vec![seen, Seen::Compacted { trigger: Some(trigger) }],
         // The documented payload of subagentStop names the subagent by its transcript alone.

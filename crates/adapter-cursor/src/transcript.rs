@@ -2,11 +2,10 @@
 //! `<id>/subagents`; older versions put `<id>.jsonl` or `<id>.txt` straight into `agent-transcripts`. (Reported; the layout of
 //! 2026.09.26 was recorded.) What is in them is not read yet.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::entries;
 use sessionpipe_core::host::Host;
 use sessionpipe_core::ids;
 
@@ -25,8 +24,7 @@ pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
     let mut sessions: Vec<SessionFile> = transcripts.filter_map(|path| session(&path)).collect();
     sessions.sort_by(|a, b| (&a.id, b.modified_ms).cmp(&(&b.id, a.modified_ms)));
     sessions.dedup_by(|next, kept| next.id == kept.id);
-    sessions.sort_by(|a, b| (b.modified_ms, &b.id).cmp(&(a.modified_ms, &a.id)));
-    sessions
+    SessionFile::newest_first(sessions)
 }
 
 /// One entry of `agent-transcripts`: a folder named after the conversation, or an older version's file.
@@ -41,11 +39,12 @@ fn session(path: &Path) -> Option<SessionFile> {
     if !ids::fits(id) {
         return None;
     }
-    let modified_ms = modified_ms(&main)?;
+    let mut session = SessionFile::at(id, main)?;
     let mut subagents: Vec<PathBuf> = entries(&path.join(SUBAGENTS)).collect();
     subagents.retain(|path| path.extension().is_some_and(|e| e == "jsonl"));
     subagents.sort();
-    Some(SessionFile { id: id.to_owned(), paths: [main].into_iter().chain(subagents).collect(), modified_ms })
+    session.paths.append(&mut subagents);
+    Some(session)
 }
 
 /// The conversation that a transcript is of, by its path.
@@ -64,32 +63,20 @@ pub(crate) fn conversation(path: &str) -> Option<Conversation> {
     Some(Conversation { id: id.to_owned(), parent: parent.map(str::to_owned) })
 }
 
-/// When a regular file was last written, milliseconds since the epoch.
-fn modified_ms(path: &Path) -> Option<i64> {
-    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
-}
-
-/// What a folder holds; nothing where it cannot be read.
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
+    use std::fs;
     use std::time::{Duration, SystemTime};
 
-    use sessionpipe_core::testing::host;
+    use sessionpipe_core::testing::{self, host};
 
     use super::*;
 
     /// Writes a file that was last changed so many seconds after the epoch.
     fn write(path: &Path, seconds: u64) {
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, "{}\n").expect("a file");
+        testing::write(path, "{}\n");
         let file = fs::File::options().write(true).open(path).expect("a file");
         file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).expect("a time");
     }

@@ -30,10 +30,7 @@ const DIR_VAR: &str = "CURSOR_CONFIG_DIR";
 
 /// `$CURSOR_CONFIG_DIR`, else `~/.cursor`.
 pub(crate) fn config_dir(host: &Host) -> PathBuf {
-    match host.var(DIR_VAR) {
-        Some(dir) if !dir.is_empty() => host.cwd.join(dir),
-        _ => host.home.join(".cursor"),
-    }
+    host.path_var(DIR_VAR).unwrap_or_else(|| host.home.join(".cursor"))
 }
 
 pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {

@@ -1,15 +1,13 @@
 //! Whether Droid is here, and its version. Nothing is started: the files that it and npm leave tell. Titles, models and the
 //! like are not read yet.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use semver::Version;
-use serde::Deserialize;
 use sessionpipe_core::adapter::{Facts, Found, SessionFile};
 use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::package;
 
 use crate::wiring::factory_home;
 
@@ -44,7 +42,7 @@ pub(crate) fn is_here(host: &Host) -> bool {
 
 /// The lower of the version that was started last and the one that a start would run.
 pub(crate) fn version(host: &Host) -> Option<Version> {
-    let installed = program(host).and_then(|program| program.ancestors().skip(1).find_map(package_version));
+    let installed = program(host).and_then(|program| package::version_of(&program, is_package));
     last_version(&factory_home(host)).into_iter().chain(installed).min()
 }
 
@@ -53,24 +51,12 @@ fn last_version(home: &Path) -> Option<Version> {
     Version::parse(text.trim()).ok()
 }
 
-/// The `droid` on PATH, links followed.
 fn program(host: &Host) -> Option<PathBuf> {
-    let path = host.var("PATH")?;
-    env::split_paths(path)
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join("droid")).ok())
-        .find(|program| program.is_file())
+    host.programs("droid").next()
 }
 
-/// The version in the package.json of a folder, if it is Droid's.
-fn package_version(dir: &Path) -> Option<Version> {
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: Version,
-    }
-    let package: Package = serde_json::from_slice(&file::read(&dir.join("package.json")).ok()?).ok()?;
-    (package.name == PACKAGE || package.name.starts_with(PLATFORM_PACKAGE)).then_some(package.version)
+fn is_package(name: &str) -> bool {
+    name == PACKAGE || name.starts_with(PLATFORM_PACKAGE)
 }
 
 #[cfg(test)]

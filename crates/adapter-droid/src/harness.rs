@@ -1,6 +1,6 @@
 //! The constants. The table in the crate's documentation is this one; a test compares them.
 
-use sessionpipe_core::harness::{Harness, Means, NativeEvent, Quirks, SilentEnd, Tell, Tells, ToolKind, Wired};
+use sessionpipe_core::harness::{Harness, Means, Quirks, SilentEnd, Tell, Tells, ToolKind, registered};
 
 use crate::Droid;
 
@@ -31,6 +31,7 @@ pub static HARNESS: Harness = Harness {
     borrowers: &[],
     // It may show what a hook prints, and takes JSON as an instruction.
     replies: &[],
+    // Droid skips event names that it does not know, so no version needs a list of its own.
     events: &[
         registered("SessionStart", Means::SessionStart),
         registered("UserPromptSubmit", Means::Prompt),
@@ -90,46 +91,3 @@ const TOOLS: [(&str, ToolKind); 22] = [
     ("Skill", ToolKind::Other),
     ("TodoWrite", ToolKind::Other),
 ];
-
-/// Droid skips event names that it does not know, so no version needs a list of its own.
-const fn registered(name: &'static str, means: Means) -> NativeEvent {
-    NativeEvent { name, means, wired: Wired::Always }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_crate_documents_every_event_as_it_is() {
-        let documented: Vec<Vec<&str>> = include_str!("lib.rs")
-            .lines()
-            .filter_map(|line| line.strip_prefix("//! | `")?.strip_suffix(" |"))
-            .map(|line| line.split(" | ").map(|cell| cell.trim_end_matches('`')).collect::<Vec<_>>())
-            .filter(|cells| cells.len() == 4)
-            .collect();
-        assert_eq!(documented.len(), HARNESS.events.len());
-        for (row, event) in documented.iter().zip(HARNESS.events) {
-            assert_eq!(event.wired, Wired::Always, "say so in the table's third column");
-            assert_eq!(row[..3], [event.name, &format!("{:?}", event.means), "always"]);
-        }
-    }
-
-    #[test]
-    fn the_registry_row_is_the_documented_one() {
-        let documented = include_str!("lib.rs");
-        assert!(documented.contains(&format!("| `{}` | {} | {} |", HARNESS.name, HARNESS.product, HARNESS.wired_in)));
-        assert!(documented.contains(&format!("<{}>", HARNESS.docs)));
-    }
-
-    #[test]
-    fn no_variable_that_may_hold_a_secret_or_a_text_is_carried() {
-        for name in HARNESS.env {
-            assert!(!["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|secret| name.contains(secret)), "{name}");
-            assert!(
-                !["prompt", "message", "tool_response", "task_result", "custom_instructions"].contains(name),
-                "{name}"
-            );
-        }
-    }
-}

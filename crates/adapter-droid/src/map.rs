@@ -17,6 +17,7 @@ use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::harness::Means;
 use sessionpipe_core::job::Hook;
+use sessionpipe_core::patch;
 use sessionpipe_core::payload::Payload;
 use sessionpipe_core::seen::{AttentionKind, Cleared, Mapped, Need, PromptBy, Seen, StopKind, ToolCall};
 use sessionpipe_core::stdin_hook::{self, FIELDS, Fields};
@@ -86,8 +87,7 @@ fn refine(seen: Seen, payload: &Payload) -> Vec<Seen> {
         Seen::ToolEnd { call, result } => {
             let call = with_server(call);
             let files = changed_files(&call);
-            let changed = (!files.is_empty()).then_some(Seen::FilesChanged { paths: files });
-            [Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
+            Seen::tool_end(call, result, files)
         }
         Seen::Stop { .. } => {
             let first = payload.value(&["stop_hook_active"]) == Some(&Value::Bool(false));
@@ -138,14 +138,12 @@ fn notified(hook: &Hook) -> Vec<Seen> {
 
 /// The files that a call wrote, as its input names them.
 fn changed_files(call: &ToolCall) -> Vec<String> {
-    const HEADERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let text = |name: &str| call.input.as_ref()?.get(name)?.as_str();
     if WRITERS.contains(&call.tool.as_str()) {
         return text("file_path").map(str::to_owned).into_iter().collect();
     }
     let patch = if call.tool == APPLY_PATCH { text("input") } else { None };
-    let lines = patch.unwrap_or_default().lines();
-    lines.filter_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::to_owned).collect()
+    patch.map(patch::files).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -14,13 +14,14 @@ pub(crate) mod check;
 
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use jsonc_parser::parse_to_serde_value;
 use semver::Version;
 use serde_json::{Map, Value, json};
 use sessionpipe_core::command::{self, guarded_hook_command, hook_command};
 use sessionpipe_core::file;
 use sessionpipe_core::harness::{Means, NativeEvent};
 use sessionpipe_core::host::Host;
+use sessionpipe_core::jsonc;
 use sessionpipe_core::wiring::{HookEntry, When, Wiring};
 
 use crate::HARNESS;
@@ -40,11 +41,7 @@ const SETTINGS_ALONE: Version = Version::new(0, 186, 0);
 
 /// `$FACTORY_HOME_OVERRIDE/.factory`, else `~/.factory`. An empty variable counts as unset.
 pub(crate) fn factory_home(host: &Host) -> PathBuf {
-    let home = match host.var(HOME_VAR) {
-        Some(dir) if !dir.is_empty() => host.cwd.join(dir),
-        _ => host.home.clone(),
-    };
-    home.join(".factory")
+    host.path_var(HOME_VAR).unwrap_or_else(|| host.home.clone()).join(".factory")
 }
 
 pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
@@ -152,21 +149,9 @@ impl Source {
 
 /// As Droid parses: comments are fine, trailing commas are not. A blank file holds nothing.
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
-    const OPTIONS: ParseOptions = ParseOptions {
-        allow_comments: true,
-        allow_loose_object_property_names: false,
-        allow_trailing_commas: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    match parse_to_serde_value::<Option<Value>>(text, &OPTIONS) {
+    match parse_to_serde_value::<Option<Value>>(text, &jsonc::COMMENTS) {
         Ok(Some(Value::Object(document))) => Ok(document),
         Ok(None) => Ok(Map::new()),
         Ok(Some(_)) => Err("it is no JSON object".to_owned()),

@@ -1,13 +1,11 @@
 //! Whether Gemini CLI is here, and its version. Nothing is started: the files that it and its installers leave tell.
 
-use std::fs;
 use std::path::Path;
 
 use semver::Version;
-use serde::Deserialize;
 use sessionpipe_core::adapter::Found;
-use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::package;
 
 use crate::settings::gemini_dir;
 
@@ -30,21 +28,8 @@ pub(crate) fn found(host: &Host) -> Option<Found> {
 
 /// The version of the `gemini` on PATH, links followed. One that does not tell it is another program of the name.
 pub(crate) fn version(host: &Host) -> Option<Version> {
-    let dirs = std::env::split_paths(host.var("PATH")?).filter(|dir| dir.is_absolute());
-    let mut programs = dirs.filter_map(|dir| fs::canonicalize(dir.join("gemini")).ok());
-    let program = programs.find(|program| program.is_file())?;
-    program.ancestors().skip(1).find_map(package_version).or_else(|| version_of_folder(&program))
-}
-
-/// The version in the package.json of a folder, if it is Gemini CLI's.
-fn package_version(dir: &Path) -> Option<Version> {
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: Version,
-    }
-    let package: Package = serde_json::from_slice(&file::read(&dir.join("package.json")).ok()?).ok()?;
-    (package.name == PACKAGE).then_some(package.version)
+    let program = host.programs("gemini").next()?;
+    package::version_of(&program, |name| name == PACKAGE).or_else(|| version_of_folder(&program))
 }
 
 /// `…/gemini-cli/0.61.0/bin/gemini`, as Homebrew and mise have it.
@@ -58,8 +43,9 @@ fn version_of_folder(program: &Path) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    use sessionpipe_core::testing::{host, write};
+
     use super::*;
-    use crate::testing::{host, write};
 
     fn installed(home: &Path, folder: &str, package: Option<&str>) -> Host {
         let program = home.join(folder).join("gemini");

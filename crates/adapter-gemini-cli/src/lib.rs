@@ -40,8 +40,6 @@ mod facts;
 mod harness;
 mod map;
 mod settings;
-#[cfg(test)]
-mod testing;
 mod transcript;
 mod wiring;
 

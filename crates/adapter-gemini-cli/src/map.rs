@@ -12,8 +12,6 @@
 //!   trace is an answer without any text.
 //! - **SessionStart** of a resumed session names a new file that stays a stub; from the next event on it is the old one.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::job::Hook;
@@ -36,7 +34,7 @@ const NO_TEXT: &str = "[no response text]";
 
 /// Maps one hook call.
 pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
-    let hook = with_session(hook);
+    let hook = stdin_hook::with_session(hook, SESSION_VAR);
     let mut mapped = stdin_hook::map(&HARNESS, &FIELDS, &hook)?;
     if mapped.seen.contains(&Seen::SessionStart { source: StartSource::Resume }) {
         mapped.transcript = None;
@@ -44,18 +42,6 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     mapped.title = title(&mapped.seen);
     mapped.seen = mapped.seen.into_iter().flat_map(|seen| refine(seen, &hook)).collect();
     Ok(mapped)
-}
-
-/// The hook with the session's id in its payload: where that is empty or cut, the environment has it.
-fn with_session(hook: &Hook) -> Cow<'_, Hook> {
-    match hook.header.env.get(SESSION_VAR) {
-        Some(id) if hook.payload.text(FIELDS.session).is_none() => {
-            let mut hook = hook.clone();
-            hook.payload.members.insert("session_id".to_owned(), Value::from(id.as_str()));
-            Cow::Owned(hook)
-        }
-        _ => Cow::Borrowed(hook),
-    }
 }
 
 /// What the model called the session's topic.
@@ -102,9 +88,9 @@ fn ended(call: ToolCall, mut result: ToolResult) -> Vec<Seen> {
     // What the model got: what is shown says the same in other words, in a terminal letter by letter.
     result.output = response.get("llmContent").cloned().or(Some(response)).filter(|output| !output.is_null());
     let file = [WRITE, EDIT].contains(&call.tool.as_str()).then(|| call.input.as_ref()?.get("file_path")?.as_str());
-    let files = file.flatten().filter(|_| result.ok).map(|file| Seen::FilesChanged { paths: vec![file.to_owned()] });
+    let file = file.flatten().map(str::to_owned);
     let aborted = is_cancelled.then_some(Seen::Aborted { turn: None });
-    [Seen::ToolEnd { call, result }].into_iter().chain(files).chain(aborted).collect()
+    Seen::tool_end(call, result, file).into_iter().chain(aborted).collect()
 }
 
 fn failure(tool: &str, response: &Value) -> Option<String> {

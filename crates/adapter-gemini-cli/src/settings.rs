@@ -5,23 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::errors::ParseError;
-use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use jsonc_parser::parse_to_serde_value;
 use serde_json::Value;
 use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
-
-const OPTIONS: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: false,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
+use sessionpipe_core::jsonc;
 
 /// Why Gemini CLI cannot read a file.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +39,7 @@ fn parse(bytes: &[u8]) -> Result<Value, ReadError> {
     if text.trim().is_empty() {
         return Err(ReadError::Empty);
     }
-    let value: Value = parse_to_serde_value(&text, &OPTIONS)?;
+    let value: Value = parse_to_serde_value(&text, &jsonc::COMMENTS)?;
     if value.is_object() { Ok(value) } else { Err(ReadError::NotObject) }
 }
 
@@ -91,7 +79,7 @@ pub(crate) fn last<'a>(layers: impl IntoIterator<Item = &'a Layer>, pointer: &st
 /// The settings files that are there, those that count less first.
 pub(crate) fn layers(host: &Host) -> Vec<Layer> {
     let system = system_settings(host);
-    let defaults = match named_file(host, "GEMINI_CLI_SYSTEM_DEFAULTS_PATH") {
+    let defaults = match host.path_var("GEMINI_CLI_SYSTEM_DEFAULTS_PATH") {
         Some(file) => file,
         None => system.with_file_name("system-defaults.json"),
     };
@@ -115,16 +103,11 @@ pub(crate) fn user_settings(host: &Host) -> PathBuf {
 /// `.gemini` in `$GEMINI_CLI_HOME`, which stands for the home as it is (no tilde is expanded; an empty value counts as
 /// unset), else in the home.
 pub(crate) fn gemini_dir(host: &Host) -> PathBuf {
-    named_file(host, HOME_VAR).unwrap_or_else(|| host.home.clone()).join(".gemini")
+    host.path_var(HOME_VAR).unwrap_or_else(|| host.home.clone()).join(".gemini")
 }
 
 /// The variable that stands for the home.
 pub(crate) const HOME_VAR: &str = "GEMINI_CLI_HOME";
-
-/// What a variable names; empty counts as unset.
-pub(crate) fn named_file(host: &Host, name: &str) -> Option<PathBuf> {
-    host.var(name).filter(|value| !value.is_empty()).map(|value| host.cwd.join(value))
-}
 
 /// In the home the folder's settings are the person's.
 fn is_home(host: &Host, dir: &Path) -> bool {
@@ -136,7 +119,7 @@ fn is_home(host: &Host, dir: &Path) -> bool {
 fn system_settings(host: &Host) -> PathBuf {
     let library = host.etc.with_file_name("Library").join("Application Support/GeminiCli");
     let dir = if library.is_dir() { library } else { host.etc.join("gemini-cli") };
-    named_file(host, "GEMINI_CLI_SYSTEM_SETTINGS_PATH").unwrap_or_else(|| dir.join(SETTINGS))
+    host.path_var("GEMINI_CLI_SYSTEM_SETTINGS_PATH").unwrap_or_else(|| dir.join(SETTINGS))
 }
 
 #[cfg(test)]

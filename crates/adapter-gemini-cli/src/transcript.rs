@@ -1,12 +1,12 @@
 //! Session files: `tmp/<project>/chats/session-<start>-<first 8 of the id>.jsonl` (before April 2026: `.json`), and those of
 //! its subagents in `chats/<session id>/`. Turns and usage are not read yet.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::{entries, modified_ms};
 use sessionpipe_core::host::Host;
 use sessionpipe_core::{ids, payload};
 
@@ -52,9 +52,7 @@ fn session_file(path: PathBuf) -> Option<ChatFile> {
     if !is_session || !(is_jsonl(&path) || path.extension()? == "json") {
         return None;
     }
-    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(ChatFile { id: session_id(&path)?, modified_ms: i64::try_from(modified.as_millis()).ok()?, path })
+    Some(ChatFile { modified_ms: modified_ms(&path)?, id: session_id(&path)?, path })
 }
 
 fn is_jsonl(path: &Path) -> bool {
@@ -69,19 +67,14 @@ fn session_id(path: &Path) -> Option<String> {
     record.text(&["sessionId"]).filter(|id| ids::fits(id)).map(str::to_owned)
 }
 
-/// What a folder holds; nothing where it cannot be read.
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
+    use sessionpipe_core::testing::{host, write};
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::testing::{host, write};
 
     const ID: &str = "10d3f4e8-93a7-4a4c-9b2d-7cb0f3a1f001";
 

@@ -62,10 +62,7 @@ fn notices(host: &Host) -> Vec<Wiring> {
             .to_owned(),
     ));
     notices.push(changed(telemetry(&layers).to_owned()));
-    notices.extend(check::all_off(&layers).map(|finding| {
-        let file = finding.file.as_deref().map(|file| host.tilde(file)).unwrap_or_default();
-        changed(format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default()))
-    }));
+    notices.extend(check::all_off(&layers).map(|finding| Wiring::left_as_it_is(host, finding)));
     // What the installer can edit and Gemini CLI cannot read.
     let user = layers.iter().find(|layer| layer.scope == Scope::User);
     if let Some(Layer { file, value: Err(error @ (ReadError::Syntax(_) | ReadError::Bom)), .. }) = user {

@@ -1,8 +1,6 @@
 //! Whether Kiro is here. Nothing is started, and no file that it leaves tells its version: none of what is wired depends
 //! on it.
 
-use std::env;
-use std::fs;
 use std::path::PathBuf;
 
 use sessionpipe_core::adapter::Found;
@@ -28,19 +26,15 @@ pub(crate) fn is_here(host: &Host) -> bool {
 
 /// The `kiro-cli` on PATH, links followed.
 pub(crate) fn program(host: &Host) -> Option<PathBuf> {
-    let path = host.var("PATH")?;
-    env::split_paths(path)
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join(PROGRAM)).ok())
-        .find(|program| program.is_file())
+    host.programs(PROGRAM).next()
 }
 
 #[cfg(test)]
 mod tests {
+    use sessionpipe_core::testing::{host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{host, write};
 
     #[test]
     fn its_folder_or_its_cli_tell() {

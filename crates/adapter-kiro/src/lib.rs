@@ -2,7 +2,7 @@
 //!
 //! | harness.name | product | wired in | session end | stop can block | payload | transcript |
 //! |---|---|---|---|---|---|---|
-//! | `kiro` | Kiro (AWS) | `$KIRO_HOME/hooks/sessionpipe.json`; on request the agents in `$KIRO_HOME/agents` | no | no | stdin, snake case | JSONL, with a sidecar |
+//! | `kiro` | Kiro (AWS) | `~/.kiro/hooks/sessionpipe.json`; on request `~/.kiro/agents/*.json` (`$KIRO_HOME` in place of `~/.kiro`) | no | no | stdin, snake case | JSONL, with a sidecar |
 //!
 //! Hooks are documented at <https://kiro.dev/docs/hooks/>. The programs could not be run here: what is said below rests on
 //! that documentation, on the open ancestor of `kiro-cli` (Amazon Q Developer CLI), and on payloads that others measured
@@ -60,8 +60,6 @@ use sessionpipe_core::wiring::Wiring;
 mod facts;
 mod harness;
 mod map;
-#[cfg(test)]
-mod testing;
 mod transcript;
 mod wiring;
 

@@ -50,9 +50,8 @@ fn refine(seen: Seen, by_agent: bool) -> Vec<Seen> {
                 result.ok = false;
                 result.error = Some(error);
             }
-            let file = written_file(&call).filter(|_| by_agent && result.ok);
-            let changed = file.map(|path| Seen::FilesChanged { paths: vec![path] });
-            [Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
+            let file = written_file(&call).filter(|_| by_agent);
+            Seen::tool_end(call, result, file)
         }
         other => vec![other],
     }

@@ -6,11 +6,10 @@
 //!
 //! IDEs before 1.0 keep theirs in VS Code's global storage.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::path::PathBuf;
 
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::entries;
 use sessionpipe_core::host::Host;
 
 use crate::wiring::kiro_home;
@@ -26,41 +25,35 @@ pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
 pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
     let root = kiro_home(host).join("sessions");
     let of_cli = entries(&root.join(CLI)).filter_map(|file| {
-        let id = file.file_stem().filter(|_| file.extension().is_some_and(|ext| ext == "jsonl"))?.to_str()?.to_owned();
+        let id = file.file_stem().filter(|_| file.extension().is_some_and(|ext| ext == "jsonl"))?.to_str()?;
         session(id, file.clone(), file.with_extension("json"))
     });
     let workspaces = entries(&root).filter(|dir| !dir.ends_with(CLI));
     let of_workspaces = workspaces.flat_map(|dir| entries(&dir)).filter_map(|dir| {
-        let id = dir.file_name()?.to_str().filter(|id| id.starts_with("sess_"))?.to_owned();
+        let id = dir.file_name()?.to_str().filter(|id| id.starts_with("sess_"))?;
         session(id, dir.join("messages.jsonl"), dir.join("session.json"))
     });
-    let mut sessions: Vec<SessionFile> = of_cli.chain(of_workspaces).collect();
-    sessions.sort_by(|a, b| (b.modified_ms, &b.id).cmp(&(a.modified_ms, &a.id)));
-    sessions
-}
-
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+    SessionFile::newest_first(of_cli.chain(of_workspaces))
 }
 
 /// A session, if its log is a file; `facts` is what lies beside it, where it is there.
-fn session(id: String, log: PathBuf, facts: PathBuf) -> Option<SessionFile> {
-    let metadata = fs::metadata(&log).ok().filter(fs::Metadata::is_file)?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let paths = [Some(log), Some(facts).filter(|facts| facts.is_file())].into_iter().flatten().collect();
-    Some(SessionFile { id, paths, modified_ms: i64::try_from(modified.as_millis()).ok()? })
+fn session(id: &str, log: PathBuf, facts: PathBuf) -> Option<SessionFile> {
+    let mut session = SessionFile::at(id, log)?;
+    session.paths.extend(Some(facts).filter(|facts| facts.is_file()));
+    Some(session)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
-    use std::time::Duration;
+    use std::fs;
+    use std::time::{Duration, UNIX_EPOCH};
 
+    use sessionpipe_core::testing::{NOW_MS, host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{NOW_MS, host, write};
 
     #[test]
     fn sessions_of_both_engines_are_listed_newest_first() {

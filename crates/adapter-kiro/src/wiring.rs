@@ -28,10 +28,7 @@ const HOOKS_JSON: &str = "sessionpipe.json";
 
 /// `$KIRO_HOME`, else `~/.kiro`. An empty value counts as unset.
 pub(crate) fn kiro_home(host: &Host) -> PathBuf {
-    match host.var("KIRO_HOME") {
-        Some(dir) if !dir.is_empty() => host.cwd.join(dir),
-        _ => host.home.join(".kiro"),
-    }
+    host.path_var("KIRO_HOME").unwrap_or_else(|| host.home.join(".kiro"))
 }
 
 pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {

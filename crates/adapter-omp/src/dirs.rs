@@ -1,9 +1,9 @@
 //! Where OMP keeps things: its config root, the agent folder of each profile, and their sessions.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use sessionpipe_core::file::entries;
 use sessionpipe_core::host::Host;
 
 /// The application's name below `$XDG_DATA_HOME`.
@@ -37,11 +37,7 @@ fn active(host: &Host) -> PathBuf {
     if let Some(profile) = profile(host) {
         return root(host).join("profiles").join(profile).join("agent");
     }
-    match host.var("PI_CODING_AGENT_DIR") {
-        // As it is: no tilde is expanded.
-        Some(dir) if !dir.is_empty() => host.cwd.join(dir),
-        _ => root(host).join("agent"),
-    }
+    host.path_var("PI_CODING_AGENT_DIR").unwrap_or_else(|| root(host).join("agent"))
 }
 
 /// `OMP_PROFILE`, else `PI_PROFILE`; an empty value, and `default`, is none. What is no name of a profile keeps OMP from
@@ -61,19 +57,14 @@ pub(crate) fn session_dirs(host: &Host) -> Vec<PathBuf> {
     agent_dirs(host).into_iter().map(|dir| dir.join("sessions")).chain(moved).collect()
 }
 
-/// What a folder holds; nothing where it cannot be read.
-pub(crate) fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
 
+    use sessionpipe_core::testing::{host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{host, write};
 
     fn with(host: &Host, vars: &[(&str, &str)]) -> Host {
         let mut host = host.clone();

@@ -1,14 +1,10 @@
 //! Whether OMP is here, and its version. Nothing is started: the package that its program belongs to tells.
 
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use semver::Version;
-use serde::Deserialize;
 use sessionpipe_core::adapter::Found;
-use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::package;
 
 use crate::dirs::{agent_dirs, root};
 
@@ -19,7 +15,7 @@ pub(crate) fn found(host: &Host) -> Option<Found> {
         return None;
     }
     let dirs = agent_dirs(host).into_iter().filter(|dir| dir.is_dir()).collect();
-    let version = program(host).and_then(|program| program.ancestors().skip(1).find_map(package_version));
+    let version = program(host).and_then(|program| package::version_of(&program, |name| name == PACKAGE));
     Some(Found { version: version.map(|version| version.to_string()), dirs, left_alone: Vec::new() })
 }
 
@@ -29,24 +25,8 @@ pub(crate) fn is_here(host: &Host) -> bool {
     root(host).is_dir() || program(host).is_some()
 }
 
-/// The `omp` on PATH, links followed.
 fn program(host: &Host) -> Option<PathBuf> {
-    let path = host.var("PATH")?;
-    env::split_paths(path)
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join("omp")).ok())
-        .find(|program| program.is_file())
-}
-
-/// The version in the package.json of a folder, if it is OMP's.
-fn package_version(dir: &Path) -> Option<Version> {
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: Version,
-    }
-    let package: Package = serde_json::from_slice(&file::read(&dir.join("package.json")).ok()?).ok()?;
-    (package.name == PACKAGE).then_some(package.version)
+    host.programs("omp").next()
 }
 
 #[cfg(test)]
@@ -54,10 +34,10 @@ mod tests {
     use std::ffi::OsString;
     use std::os::unix::fs::symlink;
 
+    use sessionpipe_core::testing::{host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{host, write};
 
     #[test]
     fn the_package_of_the_program_tells_the_version() {

@@ -1,7 +1,7 @@
 //! The constants. The table in the crate's documentation is this one; a test compares them.
 
 use sessionpipe_core::harness::{
-    Harness, Means, NativeEvent, Quirks, STREAM_END, SilentEnd, Tell, Tells, ToolKind, Wired,
+    Harness, Means, Quirks, STREAM_END, SilentEnd, Tell, Tells, ToolKind, ignored, registered,
 };
 
 use crate::Omp;
@@ -49,56 +49,57 @@ pub static HARNESS: Harness = Harness {
     marks: &[],
     borrowers: &[],
     replies: &[],
+    // To listen to an event that a version does not have does no harm.
     events: &[
-        sent("session_start", Means::SessionStart),
-        sent("session_switch", Means::SessionStart),
-        sent("session_branch", Means::SessionStart),
-        sent(SESSION_SHUTDOWN, Means::SessionEnd),
-        sent("before_agent_start", Means::Prompt),
-        sent("session_stop", Means::Stop),
-        sent(AGENT_END, Means::Stop),
-        sent("tool_execution_start", Means::ToolStart),
-        sent("tool_execution_end", Means::ToolEnd),
-        sent(APPROVAL_REQUESTED, Means::Notification),
-        sent(APPROVAL_RESOLVED, Means::Notification),
-        sent("session_before_compact", Means::CompactStart),
-        sent("session_compact", Means::Compacted),
-        sent("user_bash", Means::Notification),
-        sent("user_python", Means::Notification),
-        sent(STREAM_END, Means::StreamEnd),
-        never(
+        registered("session_start", Means::SessionStart),
+        registered("session_switch", Means::SessionStart),
+        registered("session_branch", Means::SessionStart),
+        registered(SESSION_SHUTDOWN, Means::SessionEnd),
+        registered("before_agent_start", Means::Prompt),
+        registered("session_stop", Means::Stop),
+        registered(AGENT_END, Means::Stop),
+        registered("tool_execution_start", Means::ToolStart),
+        registered("tool_execution_end", Means::ToolEnd),
+        registered(APPROVAL_REQUESTED, Means::Notification),
+        registered(APPROVAL_RESOLVED, Means::Notification),
+        registered("session_before_compact", Means::CompactStart),
+        registered("session_compact", Means::Compacted),
+        registered("user_bash", Means::Notification),
+        registered("user_python", Means::Notification),
+        registered(STREAM_END, Means::StreamEnd),
+        ignored(
             "input",
             "only the terminal fires it, and for /quit, too; before_agent_start tells of what begins a turn",
         ),
-        never("tool_call", "a gate; tool_execution_start tells of every call"),
-        never("tool_result", "may change the result; tool_execution_end tells of every call"),
-        never("tool_execution_update", "output as it grows"),
-        never("turn_start", "a turn of OMP's is one call of the model"),
-        never("turn_end", "a turn of OMP's is one call of the model; only how the last one ended is taken from it"),
-        never("agent_start", "a retry, too, is a run"),
-        never("auto_compaction_start", "only remembered: the compaction's own events follow"),
-        never("auto_compaction_end", "only remembered: the compaction's own events came before"),
-        never("auto_retry_start", "nothing ends by it"),
-        never("auto_retry_end", "nothing ends by it"),
-        never("retry_fallback_applied", "nothing ends by it"),
-        never("retry_fallback_succeeded", "nothing ends by it"),
-        never("todo_reminder", "the turn goes on"),
-        never("session_before_switch", "may be cancelled; session_switch follows"),
-        never("session_before_branch", "may be cancelled; session_branch follows"),
-        never("session_before_tree", "may be cancelled, and the session stays the same"),
-        never("session_tree", "the session stays the same"),
-        never("session.compacting", "the whole conversation"),
-        never("goal_updated", "nothing of ours"),
-        never("ttsr_triggered", "nothing of ours"),
-        never("credential_disabled", "nothing of ours"),
-        never("mcp_notification", "nothing of ours"),
-        never("message_start", "a whole message"),
-        never("message_update", "a whole message"),
-        never("message_end", "a whole message"),
-        never("context", "the whole conversation"),
-        never("before_provider_request", "a whole request"),
-        never("after_provider_response", "nothing of ours"),
-        never("resources_discover", "nothing of ours"),
+        ignored("tool_call", "a gate; tool_execution_start tells of every call"),
+        ignored("tool_result", "may change the result; tool_execution_end tells of every call"),
+        ignored("tool_execution_update", "output as it grows"),
+        ignored("turn_start", "a turn of OMP's is one call of the model"),
+        ignored("turn_end", "a turn of OMP's is one call of the model; only how the last one ended is taken from it"),
+        ignored("agent_start", "a retry, too, is a run"),
+        ignored("auto_compaction_start", "only remembered: the compaction's own events follow"),
+        ignored("auto_compaction_end", "only remembered: the compaction's own events came before"),
+        ignored("auto_retry_start", "nothing ends by it"),
+        ignored("auto_retry_end", "nothing ends by it"),
+        ignored("retry_fallback_applied", "nothing ends by it"),
+        ignored("retry_fallback_succeeded", "nothing ends by it"),
+        ignored("todo_reminder", "the turn goes on"),
+        ignored("session_before_switch", "may be cancelled; session_switch follows"),
+        ignored("session_before_branch", "may be cancelled; session_branch follows"),
+        ignored("session_before_tree", "may be cancelled, and the session stays the same"),
+        ignored("session_tree", "the session stays the same"),
+        ignored("session.compacting", "the whole conversation"),
+        ignored("goal_updated", "nothing of ours"),
+        ignored("ttsr_triggered", "nothing of ours"),
+        ignored("credential_disabled", "nothing of ours"),
+        ignored("mcp_notification", "nothing of ours"),
+        ignored("message_start", "a whole message"),
+        ignored("message_update", "a whole message"),
+        ignored("message_end", "a whole message"),
+        ignored("context", "the whole conversation"),
+        ignored("before_provider_request", "a whole request"),
+        ignored("after_provider_response", "nothing of ours"),
+        ignored("resources_discover", "nothing of ours"),
     ],
     quirks: Quirks {
         // SIGTERM and SIGINT in the middle of a run; an error has its session_stop.
@@ -111,51 +112,3 @@ pub(crate) const SESSION_SHUTDOWN: &str = "session_shutdown";
 pub(crate) const AGENT_END: &str = "agent_end";
 pub(crate) const APPROVAL_REQUESTED: &str = "tool_approval_requested";
 pub(crate) const APPROVAL_RESOLVED: &str = "tool_approval_resolved";
-
-/// To listen to an event that a version does not have does no harm.
-const fn sent(name: &'static str, means: Means) -> NativeEvent {
-    NativeEvent { name, means, wired: Wired::Always }
-}
-
-const fn never(name: &'static str, why: &'static str) -> NativeEvent {
-    NativeEvent { name, means: Means::Ignored, wired: Wired::Never(why) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_crate_documents_every_event_as_it_is() {
-        let documented: Vec<Vec<&str>> = include_str!("lib.rs")
-            .lines()
-            .filter_map(|line| line.strip_prefix("//! | `")?.strip_suffix(" |"))
-            .map(|line| line.split(" | ").map(|cell| cell.trim_end_matches('`')).collect::<Vec<_>>())
-            .filter(|cells| cells.len() == 4)
-            .collect();
-        assert_eq!(documented.len(), HARNESS.events.len());
-        for (row, event) in documented.iter().zip(HARNESS.events) {
-            let registered = match event.wired {
-                Wired::Never(why) => {
-                    assert!(row[3].starts_with(why), "{row:?}");
-                    "never"
-                }
-                _ => "always",
-            };
-            assert_eq!(row[..3], [event.name, &format!("{:?}", event.means), registered]);
-        }
-    }
-
-    #[test]
-    fn the_registry_row_is_the_documented_one() {
-        assert!(include_str!("lib.rs").contains(&format!("| `{}` |", HARNESS.name)));
-        assert!(include_str!("lib.rs").contains(&format!("<{}>", HARNESS.docs)));
-    }
-
-    #[test]
-    fn no_variable_that_may_hold_a_secret_is_carried() {
-        for name in HARNESS.env {
-            assert!(!["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|secret| name.contains(secret)), "{name}");
-        }
-    }
-}

@@ -81,9 +81,8 @@ mod dirs;
 mod facts;
 mod harness;
 mod map;
+#[path = "../../adapter-pi/src/plugin.rs"]
 mod plugin;
-#[cfg(test)]
-mod testing;
 mod transcript;
 mod wiring;
 

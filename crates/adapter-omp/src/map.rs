@@ -73,11 +73,7 @@ fn refine(seen: Seen, hook: &Hook) -> Vec<Seen> {
             let question = (call.tool == ASK).then(|| Seen::NeedsYou(question(&call)));
             [Seen::ToolStart(call)].into_iter().chain(question).collect()
         }
-        Seen::ToolEnd { call, result } => {
-            let paths = if result.ok { changed_files(line) } else { Vec::new() };
-            let changed = (!paths.is_empty()).then_some(Seen::FilesChanged { paths });
-            [Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
-        }
+        Seen::ToolEnd { call, result } => Seen::tool_end(call, result, changed_files(line)),
         Seen::Activity if event == APPROVAL_REQUESTED => vec![Seen::NeedsYou(Need {
             kind: AttentionKind::Permission,
             id: line.text(FIELDS.call).map(str::to_owned),

@@ -1,15 +1,14 @@
 //! OMP's session files: `sessions/<folder>/<time>_<session id>.jsonl`, whose first line holds the title. Beside each lies a
 //! folder of its name with the files of its subagents. They are not read yet.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::entries;
 use sessionpipe_core::host::Host;
 use sessionpipe_core::ids;
 
-use crate::dirs::{entries, session_dirs};
+use crate::dirs::session_dirs;
 
 pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
     session_dirs(host)
@@ -18,16 +17,12 @@ pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
 /// The sessions on disk, newest first; none of subagents.
 pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
     let folders = roots(host).into_iter().flat_map(|root| entries(&root));
-    let mut sessions: Vec<SessionFile> = folders.flat_map(|dir| entries(&dir)).filter_map(session).collect();
-    sessions.sort_by(|a, b| (b.modified_ms, &b.id).cmp(&(a.modified_ms, &a.id)));
-    sessions
+    SessionFile::newest_first(folders.flat_map(|dir| entries(&dir)).filter_map(session))
 }
 
 fn session(path: PathBuf) -> Option<SessionFile> {
     let id = session_id(path.file_name()?.to_str()?.strip_suffix(".jsonl")?)?.to_owned();
-    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(SessionFile { id, paths: vec![path], modified_ms: i64::try_from(modified.as_millis()).ok()? })
+    SessionFile::at(&id, path)
 }
 
 /// The id in a name of the form `2026-11-30T08-17-33-986Z_ID`; a subagent's file has none of that form.
@@ -49,10 +44,10 @@ pub(crate) fn root_of_subagent(file: &Path) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use sessionpipe_core::testing::{host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{host, write};
 
     const STEM: &str = "2026-11-30T08-27-22-686Z_01a22b90-d8be-7000-a21a-624715d72394";
     const ID: &str = "01a22b90-d8be-7000-a21a-624715d72394";

@@ -20,14 +20,11 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
     let text = plugin::text(&host.program);
     let files = agent_dirs(host).into_iter().map(|dir| dir.join(EXTENSION));
     let restart = "an `omp` that runs takes the extension up when it starts again".to_owned();
-    let off = check::switched_off(host).into_iter().map(|finding| {
-        let file = finding.file.as_deref().map(|file| host.tilde(file)).unwrap_or_default();
-        format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default())
-    });
-    let notices = [restart].into_iter().chain(off).map(|text| Wiring::Notice { when: When::Changed, text });
+    let off = check::switched_off(host).into_iter().map(|finding| Wiring::left_as_it_is(host, finding));
     files
         .map(|file| Wiring::OwnedText { file, comment: "//", text: text.clone() })
-        .chain(notices.collect::<Vec<_>>())
+        .chain([Wiring::Notice { when: When::Changed, text: restart }])
+        .chain(off)
         .collect()
 }
 

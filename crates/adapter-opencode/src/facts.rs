@@ -56,10 +56,10 @@ fn version(host: &Host) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    use sessionpipe_core::testing::{host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{host, write};
 
     #[test]
     fn a_folder_or_the_program_is_enough() {

@@ -72,8 +72,6 @@ use sessionpipe_core::wiring::Wiring;
 mod facts;
 mod harness;
 mod map;
-#[cfg(test)]
-mod testing;
 mod transcript;
 mod wiring;
 

@@ -11,6 +11,7 @@
 use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::job::Hook;
+use sessionpipe_core::patch;
 use sessionpipe_core::plugin_line;
 use sessionpipe_core::seen::{
     AttentionKind, Cleared, CompactTrigger, EndReason, Mapped, Need, Seen, StartSource, ToolCall, ToolResult,
@@ -52,9 +53,8 @@ fn refine(seen: Seen, hook: &Hook) -> Vec<Seen> {
         Seen::NeedsYou(need) => vec![Seen::NeedsYou(Need { id: text("request_id"), ..need })],
         Seen::ToolEnd { call, result } => {
             let result = with_exit(result, line.value(&["exit"]).and_then(Value::as_i64));
-            let paths = if result.ok { changed_files(&call) } else { Vec::new() };
-            let changed = (!paths.is_empty()).then_some(Seen::FilesChanged { paths });
-            [Seen::ToolEnd { call, result }].into_iter().chain(changed).collect()
+            let files = changed_files(&call);
+            Seen::tool_end(call, result, files)
         }
         Seen::Compacted { trigger } => {
             let begun = Seen::CompactStart { trigger: trigger.unwrap_or(CompactTrigger::Auto) };
@@ -94,14 +94,9 @@ fn with_exit(result: ToolResult, exit: Option<i64>) -> ToolResult {
 
 /// The files that a call wrote, as it names them.
 fn changed_files(call: &ToolCall) -> Vec<String> {
-    const HEADERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let text = |name: &str| call.input.as_ref().and_then(|input| input.get(name)).and_then(Value::as_str);
     if call.tool == APPLY_PATCH {
-        let lines = text("patchText").unwrap_or_default().lines();
-        lines
-            .filter_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header)))
-            .map(str::to_owned)
-            .collect()
+        text("patchText").map(patch::files).unwrap_or_default()
     } else if WRITERS.contains(&call.tool.as_str()) {
         text("filePath").map(str::to_owned).into_iter().collect()
     } else {

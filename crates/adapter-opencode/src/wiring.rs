@@ -27,8 +27,7 @@ pub(crate) fn config_dir(host: &Host) -> PathBuf {
 
 /// The folder that the person adds, if it is another.
 pub(crate) fn added_dir(host: &Host) -> Option<PathBuf> {
-    let dir = host.var("OPENCODE_CONFIG_DIR").filter(|dir| !dir.is_empty())?;
-    Some(host.cwd.join(dir)).filter(|dir| *dir != config_dir(host))
+    host.path_var("OPENCODE_CONFIG_DIR").filter(|dir| *dir != config_dir(host))
 }
 
 /// Every other place that a copy of the plugin is loaded from, and lies in.

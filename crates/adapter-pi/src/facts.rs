@@ -1,14 +1,10 @@
 //! Whether Pi is here, and its version. Nothing is started: the package that its program belongs to tells.
 
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use semver::Version;
-use serde::Deserialize;
 use sessionpipe_core::adapter::Found;
-use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::package;
 
 use crate::wiring::agent_dir;
 
@@ -22,7 +18,7 @@ pub(crate) fn found(host: &Host) -> Option<Found> {
     if dirs.is_empty() && program.is_none() {
         return None;
     }
-    let version = program.and_then(|program| program.ancestors().skip(1).find_map(package_version));
+    let version = program.and_then(|program| package::version_of(&program, is_package));
     Some(Found { version: version.map(|version| version.to_string()), dirs, left_alone: Vec::new() })
 }
 
@@ -33,33 +29,24 @@ pub(crate) fn is_here(host: &Host) -> bool {
 
 /// The `pi` on PATH that is Pi's, links followed: other programs have that name, too.
 fn program(host: &Host) -> Option<PathBuf> {
-    let path = host.var("PATH")?;
-    env::split_paths(path)
-        .filter(|dir| dir.is_absolute())
-        .filter_map(|dir| fs::canonicalize(dir.join("pi")).ok())
-        .find(|program| program.is_file() && program.ancestors().skip(1).any(|dir| package_version(dir).is_some()))
+    host.programs("pi").find(|program| package::version_of(program, is_package).is_some())
 }
 
-/// The version in the package.json of a folder, if it is Pi's. (A compiled program lies beside its own.)
-fn package_version(dir: &Path) -> Option<Version> {
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: Version,
-    }
-    let package: Package = serde_json::from_slice(&file::read(&dir.join("package.json")).ok()?).ok()?;
-    PACKAGES.contains(&package.name.as_str()).then_some(package.version)
+/// (A compiled program lies beside its package.json.)
+fn is_package(name: &str) -> bool {
+    PACKAGES.contains(&name)
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
+    use sessionpipe_core::testing::{host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{host, write};
 
     #[test]
     fn the_package_of_the_program_tells_the_version() {

@@ -74,8 +74,6 @@ mod facts;
 mod harness;
 mod map;
 mod plugin;
-#[cfg(test)]
-mod testing;
 mod transcript;
 mod wiring;
 

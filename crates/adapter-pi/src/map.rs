@@ -40,10 +40,9 @@ fn refine(seen: Seen, hook: &Hook) -> Vec<Seen> {
         }],
         Seen::ToolStart(call) => vec![Seen::ToolStart(with_server(call))],
         Seen::ToolEnd { call, result } => {
-            let file = call.input.as_ref().filter(|_| result.ok && WRITERS.contains(&call.tool.as_str()));
+            let file = call.input.as_ref().filter(|_| WRITERS.contains(&call.tool.as_str()));
             let file = file.and_then(|input| input.get("path")).and_then(Value::as_str).map(str::to_owned);
-            let changed = file.map(|path| Seen::FilesChanged { paths: vec![path] });
-            [Seen::ToolEnd { call: with_server(call), result }].into_iter().chain(changed).collect()
+            Seen::tool_end(with_server(call), result, file)
         }
         Seen::Activity if event == UI_PROMPT_START => vec![Seen::NeedsYou(Need {
             kind: AttentionKind::Question,

@@ -1,11 +1,10 @@
 //! Pi's session files: `sessions/<folder>/<time>_<session id>.jsonl` below its agent folder, where a folder is the session's
 //! own with each `/` written `-`; flat in a folder that the person named. They are not read yet.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sessionpipe_core::adapter::SessionFile;
+use sessionpipe_core::file::entries;
 use sessionpipe_core::host::Host;
 use sessionpipe_core::ids;
 
@@ -21,33 +20,24 @@ pub(crate) fn roots(host: &Host) -> Vec<PathBuf> {
 pub(crate) fn sessions(host: &Host) -> Vec<SessionFile> {
     let there = roots(host).into_iter().flat_map(|root| entries(&root));
     let files = there.flat_map(|path| if path.is_dir() { entries(&path).collect() } else { vec![path] });
-    let mut sessions: Vec<SessionFile> = files.filter_map(session).collect();
-    sessions.sort_by(|a, b| (b.modified_ms, &b.id).cmp(&(a.modified_ms, &a.id)));
-    sessions
+    SessionFile::newest_first(files.filter_map(session))
 }
 
 /// An id may be any text, with a `_` of its own: the time before it has none.
 fn session(path: PathBuf) -> Option<SessionFile> {
     let (_, id) = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.split_once('_')?;
     let id = Some(id).filter(|id| ids::fits(id))?.to_owned();
-    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(SessionFile { id, paths: vec![path], modified_ms: i64::try_from(modified.as_millis()).ok()? })
-}
-
-/// What a folder holds; nothing where it cannot be read.
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+    SessionFile::at(&id, path)
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
 
+    use sessionpipe_core::testing::{host, write};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::{host, write};
 
     #[test]
     fn sessions_are_found_in_every_place() {

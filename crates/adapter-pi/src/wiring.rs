@@ -39,12 +39,7 @@ pub(crate) fn wiring(host: &Host) -> Vec<Wiring> {
         Wiring::OwnedText { file: agent_dir(host).join(EXTENSION), comment: "//", text: plugin::text(&host.program) },
         Wiring::Notice { when: When::Changed, text: running },
     ];
-    let off = check::switched_off(host).map(|finding| {
-        let file = finding.file.as_deref().map(|file| host.tilde(file)).unwrap_or_default();
-        let text = format!("{file}: {}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default());
-        Wiring::Notice { when: When::Changed, text }
-    });
-    wirings.extend(off);
+    wirings.extend(check::switched_off(host).map(|finding| Wiring::left_as_it_is(host, finding)));
     wirings
 }
 

@@ -1,7 +1,8 @@
 //! The trait that a harness's crate implements. Adapters describe; they write no file and start no process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::file;
 use crate::harness::Harness;
 use crate::host::Host;
 use crate::job::Hook;
@@ -72,6 +73,14 @@ pub struct Finding {
     pub fix: Option<String>,
 }
 
+impl Finding {
+    /// One about a file.
+    #[must_use]
+    pub fn of(level: Level, file: &Path, text: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { level, file: Some(file.to_owned()), text: text.into(), fix: Some(fix.into()) }
+    }
+}
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -103,6 +112,23 @@ pub struct SessionFile {
     pub paths: Vec<PathBuf>,
     /// When it was last written, milliseconds since the epoch.
     pub modified_ms: i64,
+}
+
+impl SessionFile {
+    /// A session that is one file so far; `None` where that is no regular file.
+    #[must_use]
+    pub fn at(id: &str, path: PathBuf) -> Option<Self> {
+        let modified_ms = file::modified_ms(&path)?;
+        Some(Self { id: id.to_owned(), paths: vec![path], modified_ms })
+    }
+
+    /// Sessions in the order in which [`Adapter::sessions`] gives them.
+    #[must_use]
+    pub fn newest_first(sessions: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut sessions: Vec<Self> = sessions.into_iter().collect();
+        sessions.sort_by(|a, b| (b.modified_ms, &b.id).cmp(&(a.modified_ms, &a.id)));
+        sessions
+    }
 }
 
 /// What a harness's own files say of a session.

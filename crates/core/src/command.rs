@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::host::Program;
 
 /// The file names of our programs.
@@ -176,6 +178,17 @@ pub fn is_runnable(program: &str) -> bool {
     }
 }
 
+/// Whether a command of ours for a harness stands anywhere in a document.
+#[must_use]
+pub fn is_in(document: &Value, harness: &str) -> bool {
+    match document {
+        Value::String(text) => owned(text).is_some_and(|ours| ours.harness == harness),
+        Value::Array(items) => items.iter().any(|item| is_in(item, harness)),
+        Value::Object(members) => members.values().any(|member| is_in(member, harness)),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,6 +281,15 @@ mod tests {
         assert_eq!(owned_argv(&argv), Some(expected));
         assert_eq!(owned("/b/sessionpipe-hook --stream"), None);
         assert_eq!(owned("/b/sessionpipe-hook --stream --help"), None);
+    }
+
+    #[test]
+    fn a_command_of_ours_is_found_wherever_it_stands() {
+        let document =
+            serde_json::json!({"hooks": {"Stop": [{"hooks": [{"bash": "/b/sessionpipe-hook codex Stop"}]}]}});
+        assert!(is_in(&document, "codex"));
+        assert!(!is_in(&document, "claude-code"), "another harness's");
+        assert!(!is_in(&serde_json::json!({"/b/sessionpipe-hook codex Stop": [1, null]}), "codex"), "a key");
     }
 
     #[test]

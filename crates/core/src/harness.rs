@@ -92,7 +92,8 @@ impl Harness {
 }
 
 /// Whether a name has the form of a pattern, in which `*` is any text.
-fn fits(pattern: &str, name: &str) -> bool {
+#[must_use]
+pub fn fits(pattern: &str, name: &str) -> bool {
     let Some((beginning, rest)) = pattern.split_once('*') else { return name == pattern };
     let ends = |name: &str| (0..=name.len()).filter_map(|at| name.get(at..)).any(|end| fits(rest, end));
     name.strip_prefix(beginning).is_some_and(ends)
@@ -191,6 +192,24 @@ pub struct NativeEvent {
     pub means: Means,
     /// Whether `install` registers it.
     pub wired: Wired,
+}
+
+/// An event that `install` registers, whatever the version.
+#[must_use]
+pub const fn registered(name: &'static str, means: Means) -> NativeEvent {
+    NativeEvent { name, means, wired: Wired::Always }
+}
+
+/// An event that `install` does not register, and that means something where it comes nevertheless.
+#[must_use]
+pub const fn unregistered(name: &'static str, means: Means, why: &'static str) -> NativeEvent {
+    NativeEvent { name, means, wired: Wired::Never(why) }
+}
+
+/// An event that is nothing of ours.
+#[must_use]
+pub const fn ignored(name: &'static str, why: &'static str) -> NativeEvent {
+    unregistered(name, Means::Ignored, why)
 }
 
 /// The event that `hook --stream` itself adds when the stream has ended. It says nothing of any session: it makes the worker

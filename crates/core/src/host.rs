@@ -31,6 +31,26 @@ impl Host {
         self.env.get(name).map(OsString::as_os_str)
     }
 
+    /// The path that a variable names, from the working folder; empty counts as unset. No tilde is expanded.
+    #[must_use]
+    pub fn path_var(&self, name: &str) -> Option<PathBuf> {
+        self.var(name).filter(|value| !value.is_empty()).map(|value| self.cwd.join(value))
+    }
+
+    /// The programs of a name on PATH, the one that a shell would run first, links followed.
+    pub fn programs(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        self.programs_in(name, None)
+    }
+
+    /// The same, and then in one more folder.
+    pub fn programs_in(&self, name: &str, folder: impl IntoIterator<Item = PathBuf>) -> impl Iterator<Item = PathBuf> {
+        let path = self.var("PATH").map(std::env::split_paths).into_iter().flatten();
+        path.chain(folder)
+            .filter(|dir| dir.is_absolute())
+            .filter_map(move |dir| dir.join(name).canonicalize().ok())
+            .filter(|program| program.is_file())
+    }
+
     /// A path as people read it: the home is `~`.
     #[must_use]
     pub fn tilde(&self, path: &Path) -> String {
@@ -155,6 +175,34 @@ mod tests {
 
     fn dirs(vars: &[(&str, &str)]) -> Dirs {
         Dirs::new(|n| vars.iter().find(|(k, _)| *k == n).map(|(_, v)| OsString::from(v)), Path::new("/home/dev"))
+    }
+
+    #[test]
+    fn programs_are_looked_for_where_a_shell_would() {
+        let home = tempfile::tempdir().expect("a folder");
+        let mut host = crate::testing::host(home.path());
+        assert_eq!(host.programs("agent").count(), 0);
+        let [first, second, more] = ["bin", "sbin", "more"].map(|dir| home.path().join(dir));
+        for dir in [&second, &more] {
+            crate::testing::write(&dir.join("agent"), "");
+        }
+        let real = |dir: &Path| dir.join("agent").canonicalize().expect("a path");
+        host.env.insert("PATH".to_owned(), std::env::join_paths([Path::new("."), &first, &second]).expect("a list"));
+        assert_eq!(host.programs("agent").collect::<Vec<_>>(), [real(&second)]);
+        let all: Vec<_> = host.programs_in("agent", [more.clone()]).collect();
+        assert_eq!(all, [real(&second), real(&more)]);
+    }
+
+    #[test]
+    fn a_variable_names_a_path() {
+        let mut host = crate::testing::host(Path::new("/home/dev"));
+        for (value, path) in
+            [("", None), ("/x", Some("/x")), ("x", Some("/home/dev/proj/x")), ("~/x", Some("/home/dev/proj/~/x"))]
+        {
+            host.env.insert("DIR".to_owned(), value.into());
+            assert_eq!(host.path_var("DIR").as_deref(), path.map(Path::new), "{value:?}");
+        }
+        assert_eq!(host.path_var("OTHER"), None);
     }
 
     #[test]

@@ -173,6 +173,16 @@ pub enum Seen {
     Activity,
 }
 
+impl Seen {
+    /// The end of a tool call and, where it worked, the files that it wrote.
+    #[must_use]
+    pub fn tool_end(call: ToolCall, result: ToolResult, files: impl IntoIterator<Item = String>) -> Vec<Self> {
+        let paths: Vec<String> = files.into_iter().collect();
+        let changed = (result.ok && !paths.is_empty()).then_some(Self::FilesChanged { paths });
+        [Self::ToolEnd { call, result }].into_iter().chain(changed).collect()
+    }
+}
+
 /// `source` of `session.started`. `compact` is no start of ours: see [`Seen::Compacted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

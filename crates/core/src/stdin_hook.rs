@@ -2,6 +2,8 @@
 //! each native event means, [`Fields`] how its members are spelled, and [`map`] does the rest. An adapter adds code only
 //! for what its harness does differently.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::adapter::MapError;
@@ -197,6 +199,19 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         return Err(MapError::Unusable("it names no session and no folder".to_owned()));
     }
     Ok(mapped)
+}
+
+/// The hook with the session's id in its payload: where that is empty or cut, a variable may have it.
+#[must_use]
+pub fn with_session<'a>(hook: &'a Hook, var: &str) -> Cow<'a, Hook> {
+    match hook.header.env.get(var) {
+        Some(id) if hook.payload.text(FIELDS.session).is_none() => {
+            let mut hook = hook.clone();
+            hook.payload.members.insert("session_id".to_owned(), Value::from(id.as_str()));
+            Cow::Owned(hook)
+        }
+        _ => Cow::Borrowed(hook),
+    }
 }
 
 /// `source` of a session start.

@@ -259,14 +259,14 @@ fn matches(expected: &Value, got: &Value, names: &mut BTreeMap<String, String>, 
     }
 }
 
-/// A host whose home is a test's own, at a fixed time.
+/// A host whose home and system folders all lie in a test's own folder, at a fixed time.
 #[must_use]
 pub fn host(home: &Path) -> Host {
     Host {
         home: home.to_owned(),
         env: BTreeMap::new(),
         etc: home.join("etc"),
-        cwd: home.to_owned(),
+        cwd: home.join("proj"),
         now_ms: NOW_MS,
         dirs: Dirs::new(|_| None, home),
         program: Program { path: "/opt/sp/bin/sessionpipe-hook".into(), is_hook: true, copies: Vec::new() },
@@ -275,6 +275,16 @@ pub fn host(home: &Path) -> Host {
 
 /// The time of [`host`]: 2026-11-30T09:00:00Z.
 pub const NOW_MS: i64 = 1_796_029_200_000;
+
+/// Writes a file, its folders included.
+///
+/// # Panics
+/// When that fails: a broken test.
+pub fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    #[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+    std::fs::write(path, text).expect("a file");
+}
 
 /// Runs every fixture below a folder against one adapter, in process: map, track, redact, bound.
 ///
@@ -305,9 +315,7 @@ fn play(adapter: &'static dyn Adapter, fixture: &Fixture, home: &Path) -> (Vec<S
     let mut stdout = Vec::new();
     for (nth, call) in fixture.calls(home).into_iter().enumerate() {
         for (path, text) in &call.files {
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-            #[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
-            std::fs::write(path, text).expect("a file");
+            write(path, text);
         }
         let env = harness.env.iter().filter_map(|name| Some(((*name).to_owned(), call.env.get(*name)?.clone())));
         let header = Header {

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::adapter::Finding;
+use crate::host::Host;
+
 /// One thing that must be true.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wiring {
@@ -79,6 +82,14 @@ pub enum Wiring {
 }
 
 impl Wiring {
+    /// A notice of what keeps the hooks silent, where the person (or an administrator) wanted it so.
+    #[must_use]
+    pub fn left_as_it_is(host: &Host, finding: Finding) -> Self {
+        let file = finding.file.as_deref().map(|file| format!("{}: ", host.tilde(file))).unwrap_or_default();
+        let text = format!("{file}{}. This is left as it is: {}.", finding.text, finding.fix.unwrap_or_default());
+        Self::Notice { when: When::Changed, text }
+    }
+
     /// The file it is about.
     #[must_use]
     pub fn file(&self) -> Option<&PathBuf> {

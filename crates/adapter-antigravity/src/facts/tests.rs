@@ -1,11 +1,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
+use std::fs;
 use std::path::Path;
 
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::*;
-use crate::testing::{host, write};
 
 #[test]
 fn one_folder_of_its_own_is_enough() {

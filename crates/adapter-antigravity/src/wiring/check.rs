@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use sessionpipe_core::adapter::{Finding, Level};
-use sessionpipe_core::command::owned;
+use sessionpipe_core::command;
 use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
 
@@ -30,7 +30,7 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
             Ok(names) => findings.extend(hooks(&path, &names)),
             Err(fault) => {
                 let text = format!("Antigravity runs no hook of this file, whoever's: {fault}");
-                findings.push(finding(Level::Problem, &path, text, "correct the file"));
+                findings.push(Finding::of(Level::Problem, &path, text, "correct the file"));
             }
         }
     }
@@ -38,16 +38,12 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
         let path = host.home.join(name);
         if value(&path).is_some_and(|document| has_ours(&document)) {
             let text = format!("hooks of sessionpipe stand here; Antigravity reads {}", host.tilde(&hooks_file(host)));
-            findings.push(finding(Level::Note, &path, text, REMOVE));
+            findings.push(Finding::of(Level::Note, &path, text, REMOVE));
         }
     }
     findings.extend(of_project(host));
     findings.extend(by_key(host));
     findings
-}
-
-fn finding(level: Level, file: &Path, text: String, fix: &str) -> Finding {
-    Finding { level, file: Some(file.to_owned()), text, fix: Some(fix.to_owned()) }
 }
 
 /// The names of the file and what stands below them; none in a blank one.
@@ -88,7 +84,7 @@ fn hooks(path: &Path, names: &Map<String, Value>) -> Vec<Finding> {
         let elsewhere = name != NAME;
         if elsewhere {
             let text = format!("hooks of sessionpipe stand below `{name}`; they belong below `{NAME}`");
-            findings.push(finding(Level::Warning, path, text, REMOVE));
+            findings.push(Finding::of(Level::Warning, path, text, REMOVE));
         }
         let fix = if elsewhere { REMOVE } else { INSTALL };
         for event in HARNESS.events {
@@ -99,13 +95,13 @@ fn hooks(path: &Path, names: &Map<String, Value>) -> Vec<Finding> {
                     "`{name}.{}` holds a hook of sessionpipe: Antigravity asks it before every tool, and denies the tool when it fails",
                     event.name
                 );
-                findings.push(finding(Level::Warning, path, text, fix));
+                findings.push(Finding::of(Level::Warning, path, text, fix));
             }
             if ours.iter().any(|entry| entry.get("hooks").is_some() != is_grouped(event)) {
                 let shape = if is_grouped(event) { "a group with a matcher" } else { "a plain handler" };
                 let text =
                     format!("`{name}.{}` holds a hook of sessionpipe that is not {shape}: it is dropped", event.name);
-                findings.push(finding(Level::Warning, path, text, fix));
+                findings.push(Finding::of(Level::Warning, path, text, fix));
             }
         }
     }
@@ -116,7 +112,7 @@ fn hooks(path: &Path, names: &Map<String, Value>) -> Vec<Finding> {
 fn off(path: &Path, name: &str, spec: &Value) -> Option<Finding> {
     let text = || format!("`{name}.enabled` is false: Antigravity runs none of the hooks below it");
     let is_off = spec.get("enabled") == Some(&Value::Bool(false));
-    is_off.then(|| finding(Level::Problem, path, text(), "set it to true, or remove it"))
+    is_off.then(|| Finding::of(Level::Problem, path, text(), "set it to true, or remove it"))
 }
 
 /// The same for our name, before there is anything of ours below it.
@@ -132,7 +128,7 @@ fn of_project(host: &Host) -> Option<Finding> {
     let others = document.as_object()?.iter().filter(|(name, _)| *name != NAME);
     let twice = others.into_iter().any(|(_, spec)| has_ours(spec));
     let text = "hooks of sessionpipe stand here, too: in this project they run twice".to_owned();
-    twice.then(|| finding(Level::Warning, &path, text, REMOVE))
+    twice.then(|| Finding::of(Level::Warning, &path, text, REMOVE))
 }
 
 /// With an API key instead of a login, agy 1.1.22 loaded the hooks and ran none (google-antigravity/antigravity-cli#893).
@@ -140,7 +136,7 @@ fn by_key(host: &Host) -> Option<Finding> {
     let path = host.home.join(".gemini/antigravity-cli/settings.json");
     let by_key = value(&path)?.get("modelProvider")?.as_str()? == "gemini";
     let text = "modelProvider is gemini: with an API key, agy was seen to run no hooks (1.1.22)".to_owned();
-    by_key.then(|| finding(Level::Warning, &path, text, "sign in instead, if no events arrive"))
+    by_key.then(|| Finding::of(Level::Warning, &path, text, "sign in instead, if no events arrive"))
 }
 
 /// A file's value, where it has one.
@@ -148,14 +144,6 @@ fn value(path: &Path) -> Option<Value> {
     serde_json::from_slice(&file::read(path).ok()?).ok()
 }
 
-/// Whether a command of ours that names this harness stands anywhere in it.
 fn has_ours(value: &Value) -> bool {
-    match value {
-        Value::Object(members) => members.iter().any(|(key, value)| match value.as_str() {
-            Some(command) => key == "command" && owned(command).is_some_and(|ours| ours.harness == HARNESS.name),
-            None => has_ours(value),
-        }),
-        Value::Array(items) => items.iter().any(has_ours),
-        _ => false,
-    }
+    command::is_in(value, HARNESS.name)
 }

@@ -3,11 +3,11 @@
 use std::fs;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 fn texts(findings: &[Finding]) -> Vec<(Level, &str)> {
     findings.iter().map(|finding| (finding.level, finding.text.as_str())).collect()

@@ -1,16 +1,12 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::fmt::Write;
+use std::fs;
 use std::time::{Duration, SystemTime};
 
-use sessionpipe_core::testing::{NOW_MS, host};
+use sessionpipe_core::testing::{NOW_MS, host, write};
 
 use super::*;
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-    fs::write(path, text).expect("a file");
-}
 
 fn age(path: &Path, days: u64) {
     let now = Duration::from_millis(u64::try_from(NOW_MS).expect("after the epoch"));

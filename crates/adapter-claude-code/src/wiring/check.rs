@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::command;
-use sessionpipe_core::file;
+use sessionpipe_core::file::{self, entries};
 use sessionpipe_core::host::Host;
 
 use super::{BOM, DIR_VAR, Settings, read, settings, too_old, triple};
 use crate::harness::{self, HARNESS};
-use crate::transcript::entries;
 
 pub(crate) fn check(host: &Host) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sessionpipe_core::adapter::Level;
-use sessionpipe_core::testing::host;
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::{check, holds_ours, rejected};
@@ -14,9 +14,7 @@ use crate::facts::found;
 fn home(files: &[(&str, &str)]) -> TempDir {
     let home = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
-        let path = home.path().join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, text).expect("a file");
+        write(&home.path().join(name), text);
     }
     home
 }

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
+use sessionpipe_core::testing::{NOW_MS, host, write};
 use tempfile::TempDir;
 
 use super::*;
-use crate::testing::{NOW_MS, host, write};
 use crate::transcript::sessions;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;

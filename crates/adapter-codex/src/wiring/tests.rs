@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use sessionpipe_core::wiring::Wiring;
 use tempfile::TempDir;
 
 use super::check::{TRUST_STEPS, check};
 use super::*;
-use crate::testing::{host, write};
 
 /// hooks.json as `install` makes it.
 fn installed(host: &Host) -> String {

@@ -1,13 +1,14 @@
 #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use sessionpipe_core::event::rfc3339;
+use sessionpipe_core::testing::{NOW_MS, host, write};
 use tempfile::TempDir;
 
 use super::*;
-use crate::testing::{NOW_MS, host, write};
 use crate::transcript::roots;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use jsonc_parser::parse_to_serde_value;
 use semver::Version;
 use serde_json::Value;
 use sessionpipe_core::adapter::{Finding, Level};
-use sessionpipe_core::command::owned;
+use sessionpipe_core::command;
 use sessionpipe_core::file;
 use sessionpipe_core::host::Host;
+use sessionpipe_core::jsonc;
 
 use super::{VERSION, copilot_home, hooks_file};
 use crate::HARNESS;
@@ -33,16 +34,12 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
     first.into_iter().flatten().chain(elsewhere(host, &home, &ours)).collect()
 }
 
-fn finding(level: Level, file: &Path, text: String, fix: &str) -> Finding {
-    Finding { level, file: Some(file.to_owned()), text, fix: Some(fix.to_owned()) }
-}
-
 /// The administrator's settings run no hooks but their own.
 pub(super) fn all_off(host: &Host) -> Option<Finding> {
     let file = host.etc.join("github-copilot/managed-settings.json");
     (settings(&file).get(MANAGED_ONLY) == Some(&Value::Bool(true))).then(|| {
         let text = format!("{MANAGED_ONLY} = true: Copilot CLI runs no hooks but those of the administrator");
-        finding(Level::Problem, &file, text, "ask the administrator")
+        Finding::of(Level::Problem, &file, text, "ask the administrator")
     })
 }
 
@@ -57,7 +54,7 @@ fn fault(file: &Path) -> Option<Finding> {
     if !file.exists() {
         return None;
     }
-    let problem = |text: String, fix| Some(finding(Level::Problem, file, text, fix));
+    let problem = |text: String, fix| Some(Finding::of(Level::Problem, file, text, fix));
     let silent = |why: String| problem(format!("Copilot CLI runs no hook of this file: {why}"), INSTALL);
     let bytes = match file::read(file) {
         Ok(bytes) => bytes,
@@ -89,7 +86,7 @@ fn folder_off(host: &Host) -> Option<Finding> {
     let files = ["settings.json", "settings.local.json"].map(|name| folder.join(name));
     let file = files.iter().find(|file| settings(file).get(ALL_OFF) == Some(&Value::Bool(true)))?;
     let text = format!("{ALL_OFF} = true: in this folder Copilot CLI runs no hooks, once the folder is trusted");
-    Some(finding(Level::Warning, file, text, "set it to false, or remove it"))
+    Some(Finding::of(Level::Warning, file, text, "set it to false, or remove it"))
 }
 
 fn home_off(home: &Path) -> Option<Finding> {
@@ -97,7 +94,7 @@ fn home_off(home: &Path) -> Option<Finding> {
     (settings(&file).get(ALL_OFF) == Some(&Value::Bool(true))).then(|| {
         let text =
             format!("{ALL_OFF} = true is documented to switch off all hooks (1.0.102 was seen to run them anyway)");
-        finding(Level::Warning, &file, text, "set it to false, or remove it")
+        Finding::of(Level::Warning, &file, text, "set it to false, or remove it")
     })
 }
 
@@ -114,7 +111,7 @@ fn elsewhere(host: &Host, home: &Path, ours: &Path) -> Vec<Finding> {
     let never = ["config.json", "hooks.json", "settings.local.json"].map(|name| home.join(name));
     let holds = |file: &PathBuf| {
         // Our own file is a settings file, where somebody works in their home.
-        *file != ours && holds_ours(&settings(file))
+        *file != ours && command::is_in(&settings(file), HARNESS.name)
     };
     let twice = |file: &PathBuf| {
         let text = if ours.exists() {
@@ -122,7 +119,7 @@ fn elsewhere(host: &Host, home: &Path, ours: &Path) -> Vec<Finding> {
         } else {
             format!("it holds hooks of sessionpipe; they belong into {}", host.tilde(ours))
         };
-        finding(
+        Finding::of(
             Level::Warning,
             file,
             text,
@@ -131,7 +128,7 @@ fn elsewhere(host: &Host, home: &Path, ours: &Path) -> Vec<Finding> {
     };
     let silent = |file: &PathBuf| {
         let text = "it holds hooks of sessionpipe, and Copilot CLI runs no hooks of this file".to_owned();
-        finding(
+        Finding::of(
             Level::Warning,
             file,
             text,
@@ -159,15 +156,5 @@ fn hook_files(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) {
 /// A settings file's value, read as the program does: with comments and trailing commas. Null where that fails.
 fn settings(file: &Path) -> Value {
     let text = file::read(file).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    parse_to_serde_value(&text, &ParseOptions::default()).unwrap_or_default()
-}
-
-/// Whether a command of ours for this program stands anywhere in a value.
-fn holds_ours(value: &Value) -> bool {
-    match value {
-        Value::String(text) => owned(text).is_some_and(|ours| ours.harness == HARNESS.name),
-        Value::Array(items) => items.iter().any(holds_ours),
-        Value::Object(members) => members.values().any(holds_ours),
-        _ => false,
-    }
+    parse_to_serde_value(&text, &jsonc::LENIENT).unwrap_or_default()
 }

@@ -3,16 +3,15 @@
 use std::ffi::OsString;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 fn here() -> (TempDir, Host) {
     let home = TempDir::new().expect("a folder");
-    let mut host = host(home.path());
-    host.cwd = home.path().join("proj");
+    let host = host(home.path());
     write(&home.path().join(".copilot/config.json"), "// User settings belong in settings.json.\n{}\n");
     (home, host)
 }

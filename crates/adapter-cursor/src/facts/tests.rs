@@ -1,6 +1,8 @@
 #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
-use sessionpipe_core::testing::host;
+use std::fs;
+
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::*;
@@ -9,8 +11,7 @@ use super::*;
 #[cfg(unix)]
 fn install(home: &Path, version: &str, link: &str) {
     let program = home.join(".local/share/cursor-agent/versions").join(version).join("cursor-agent");
-    fs::create_dir_all(program.parent().expect("a folder")).expect("a folder");
-    fs::write(&program, "").expect("a file");
+    write(&program, "");
     let link = home.join(link);
     fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
     std::os::unix::fs::symlink(program, link).expect("a link");

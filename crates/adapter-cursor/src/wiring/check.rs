@@ -22,14 +22,10 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
         }
         Some(Err(error)) => {
             let text = format!("Cursor runs no hook of this file: {error}");
-            findings.push(finding(Level::Problem, &path, text, "correct the file"));
+            findings.push(Finding::of(Level::Problem, &path, text, "correct the file"));
         }
     }
     findings
-}
-
-fn finding(level: Level, file: &Path, text: String, fix: &str) -> Finding {
-    Finding { level, file: Some(file.to_owned()), text, fix: Some(fix.to_owned()) }
 }
 
 /// The hooks file; `None` where there is none, or it is blank.
@@ -64,13 +60,13 @@ fn format_version(path: &Path, document: &Map<String, Value>) -> Option<Finding>
         Some(version) => format!("\"version\" is {version}: Cursor knows {FORMAT} only"),
         None => format!("there is no \"version\": {FORMAT} in it: Cursor may refuse the file"),
     };
-    Some(finding(Level::Warning, path, text, "correct the file"))
+    Some(Finding::of(Level::Warning, path, text, "correct the file"))
 }
 
 /// All for which cursor-agent ignores the whole file, without a word (reported of 2026.09.10).
 fn faults(path: &Path, document: &Map<String, Value>, agent: Option<&Agent>) -> Vec<Finding> {
     const FIX: &str = "correct or remove the entry";
-    let problem = |text: String| finding(Level::Problem, path, text, FIX);
+    let problem = |text: String| Finding::of(Level::Problem, path, text, FIX);
     let hooks = match document.get("hooks") {
         None => return Vec::new(),
         Some(Value::Object(hooks)) => hooks,
@@ -83,7 +79,7 @@ fn faults(path: &Path, document: &Map<String, Value>, agent: Option<&Agent>) -> 
         } else if let Some(agent) = agent.filter(|agent| is_old(agent) && !knows(Some(agent), event)) {
             let text =
                 format!("cursor-agent {} may not know hooks.{event}: then it ignores the whole file", agent.version);
-            findings.push(finding(
+            findings.push(Finding::of(
                 Level::Warning,
                 path,
                 text,

@@ -1,12 +1,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests make the files that the code reads")]
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::time::{Duration, UNIX_EPOCH};
 
+use sessionpipe_core::testing::{NOW_MS, host, write};
 use tempfile::TempDir;
 
 use super::*;
-use crate::testing::{NOW_MS, host, write};
 use crate::transcript::{roots, sessions};
 
 fn package(dir: &Path, name: &str, version: &str) {

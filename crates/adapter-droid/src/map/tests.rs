@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sessionpipe_core::job::Header;
 use sessionpipe_core::payload::parse;
-use sessionpipe_core::seen::{CompactTrigger, EndReason, StartSource, ToolResult};
+use sessionpipe_core::seen::{CompactTrigger, EndReason, PromptBy, StartSource, ToolResult};
 
 use super::*;
 

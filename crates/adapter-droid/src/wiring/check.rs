@@ -1,6 +1,6 @@
 //! What could keep the hooks silent, beyond what the installer sees in the files itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use sessionpipe_core::adapter::{Finding, Level};
@@ -28,17 +28,13 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
     findings
 }
 
-fn finding(level: Level, file: &Path, text: String, fix: &str) -> Finding {
-    Finding { level, file: Some(file.to_owned()), text, fix: Some(fix.to_owned()) }
-}
-
 /// The administrator's settings: below /etc, on macOS below /Library. (Those that come over the network leave no file.)
 fn policies(host: &Host) -> impl Iterator<Item = Finding> {
     let library = host.etc.with_file_name("Library").join("Application Support/Factory");
     let files = [host.etc.join("factory"), library].map(|dir| Source::read(dir.join(SETTINGS_JSON), Some("hooks")));
     files.into_iter().filter(|file| member(file, MANAGED_ONLY) == Some(&Value::Bool(true))).map(|file| {
         let text = format!("{MANAGED_ONLY} is true: Droid runs no hooks but those of the administrator");
-        finding(Level::Problem, &file.path, text, "ask the administrator")
+        Finding::of(Level::Problem, &file.path, text, "ask the administrator")
     })
 }
 
@@ -57,7 +53,12 @@ fn ignored(source: &Source) -> Option<Finding> {
             _ => fault(&source.events),
         },
     }?;
-    Some(finding(Level::Problem, &source.path, format!("Droid runs no hook of this file: {fault}"), "correct the file"))
+    Some(Finding::of(
+        Level::Problem,
+        &source.path,
+        format!("Droid runs no hook of this file: {fault}"),
+        "correct the file",
+    ))
 }
 
 fn fault(events: &Map<String, Value>) -> Option<String> {
@@ -101,14 +102,14 @@ fn switched_off(host: &Host, files: &Files) -> Option<Finding> {
     };
     match decides([&files.bare, &files.settings]) {
         Some((file, true)) => {
-            Some(finding(Level::Problem, &file, format!("{SWITCH} is true: Droid runs no hooks"), FIX))
+            Some(Finding::of(Level::Problem, &file, format!("{SWITCH} is true: Droid runs no hooks"), FIX))
         }
         Some(_) => None,
         None => {
             let project = Files::read(&host.cwd.join(".factory"));
             let (file, off) = decides([&project.bare, &project.settings])?;
             let text = format!("{SWITCH} is true: in this folder Droid runs no hooks");
-            off.then(|| finding(Level::Warning, &file, text, FIX))
+            off.then(|| Finding::of(Level::Warning, &file, text, FIX))
         }
     }
 }
@@ -134,13 +135,13 @@ fn hidden(host: &Host, files: &Files) -> Vec<Finding> {
         };
         let text =
             format!("{bare} holds the same events, so hooks of sessionpipe here are not run: {}", ours.join(", "));
-        findings.push(finding(level, &files.settings.path, text, INSTALL));
+        findings.push(Finding::of(level, &files.settings.path, text, INSTALL));
     }
     if !others.is_empty() {
         let text =
             format!("{bare} holds the same events, so Droid does not run the hooks here for {}", others.join(", "));
         let fix = "move them there, if they should run";
-        findings.push(finding(Level::Note, &files.settings.path, text, fix));
+        findings.push(Finding::of(Level::Note, &files.settings.path, text, fix));
     }
     findings
 }
@@ -151,7 +152,7 @@ fn wrapped(bare: &Source) -> Option<Finding> {
     let level = if inner.values().any(has_ours) { Level::Problem } else { Level::Warning };
     let text = "it has a key `hooks`, which Droid does not know here: its events stand at the top level of this file"
         .to_owned();
-    Some(finding(level, &bare.path, text, "move the events out of `hooks`"))
+    Some(Finding::of(level, &bare.path, text, "move the events out of `hooks`"))
 }
 
 /// Hooks of ours in a file that the version does not read.
@@ -160,7 +161,7 @@ fn not_read_yet(host: &Host, files: &Files) -> Option<Finding> {
     files.bare.events.values().any(has_ours).then(|| {
         let text =
             format!("version {version} is reported to read hooks from {SETTINGS_JSON} alone, not from {HOOKS_JSON}");
-        finding(Level::Problem, &files.bare.path, text, INSTALL)
+        Finding::of(Level::Problem, &files.bare.path, text, INSTALL)
     })
 }
 
@@ -170,6 +171,6 @@ fn trust(files: &Files) -> Option<Finding> {
     let trusted = member(&files.settings, "trustedFolders").and_then(Value::as_object);
     (wired && trusted.is_none_or(Map::is_empty)).then(|| {
         let text = "no folder is trusted yet: on its screen Droid runs no hooks until you trust the folder (`droid exec` does)";
-        finding(Level::Note, &files.settings.path, text.to_owned(), "start `droid` in the folder and answer its question")
+        Finding::of(Level::Note, &files.settings.path, text.to_owned(), "start `droid` in the folder and answer its question")
     })
 }

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::fs;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 const ALL: [&str; 9] = [
     "SessionStart",

@@ -35,10 +35,6 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
     findings
 }
 
-fn finding(level: Level, file: &Path, text: String, fix: &str) -> Finding {
-    Finding { level, file: Some(file.to_owned()), text, fix: Some(fix.to_owned()) }
-}
-
 /// A folder's settings concern that folder alone.
 fn level_of(layer: &Layer) -> Level {
     if layer.scope == Scope::Workspace { Level::Warning } else { Level::Problem }
@@ -59,7 +55,7 @@ fn unreadable(layer: &Layer) -> Option<Finding> {
     let error = layer.value.as_ref().err()?;
     let where_ = if layer.scope == Scope::Workspace { " in this folder" } else { "" };
     let text = format!("Gemini CLI does not start{where_} before this file is mended: {error}");
-    Some(finding(level_of(layer), &layer.file, text, "correct the file"))
+    Some(Finding::of(level_of(layer), &layer.file, text, "correct the file"))
 }
 
 /// The switch of all hooks, as it is in every folder that does not set it.
@@ -67,7 +63,7 @@ pub(super) fn all_off(layers: &[Layer]) -> Option<Finding> {
     let layer = layers.iter().filter(|layer| layer.scope != Scope::Workspace).rfind(|layer| switch(layer).is_some())?;
     (switch(layer) == Some(false)).then(|| {
         let text = "hooksConfig.enabled is false: Gemini CLI runs no hooks".to_owned();
-        finding(Level::Problem, &layer.file, text, "set hooksConfig.enabled to true, or remove it")
+        Finding::of(Level::Problem, &layer.file, text, "set hooksConfig.enabled to true, or remove it")
     })
 }
 
@@ -75,7 +71,7 @@ fn off_here(layers: &[Layer]) -> Option<Finding> {
     let layer = layers.iter().rfind(|layer| switch(layer).is_some())?;
     (layer.scope == Scope::Workspace && switch(layer) == Some(false)).then(|| {
         let text = "hooksConfig.enabled is false: in this folder Gemini CLI runs no hooks".to_owned();
-        finding(Level::Warning, &layer.file, text, "set hooksConfig.enabled to true, or remove it")
+        Finding::of(Level::Warning, &layer.file, text, "set hooksConfig.enabled to true, or remove it")
     })
 }
 
@@ -100,7 +96,7 @@ fn disabled(layer: &Layer) -> Vec<Finding> {
         .map(|(key, _, level, what)| {
             let here = if layer.scope == Scope::Workspace { "in this folder " } else { "" };
             let text = format!("{key} names the hooks of sessionpipe: {here}{what}");
-            finding(level, &layer.file, text, LEFT)
+            Finding::of(level, &layer.file, text, LEFT)
         })
         .collect()
 }
@@ -133,7 +129,7 @@ fn untrusted(host: &Host, layers: &[Layer]) -> Option<Finding> {
         Ok(trusted) => trusted,
         Err(error) => {
             let text = format!("Gemini CLI does not start before this file is mended: {error}");
-            return Some(finding(Level::Problem, &file, text, "correct the file"));
+            return Some(Finding::of(Level::Problem, &file, text, "correct the file"));
         }
     };
     let projects = trust::projects(host);
@@ -152,5 +148,5 @@ fn untrusted(host: &Host, layers: &[Layer]) -> Option<Finding> {
         projects.len(),
         names.join(", ")
     );
-    Some(finding(level, &file, text, "start `gemini` there and trust the folder (/permissions)"))
+    Some(Finding::of(level, &file, text, "start `gemini` there and trust the folder (/permissions)"))
 }

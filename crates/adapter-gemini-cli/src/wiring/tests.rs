@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 /// A home with these settings, in which folders need no trust.
 fn home(settings: &str) -> (TempDir, Host) {

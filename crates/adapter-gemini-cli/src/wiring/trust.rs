@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sessionpipe_core::host::Host;
 
-use crate::settings::{self, Layer, ReadError, Scope, gemini_dir, named_file};
+use crate::settings::{self, Layer, ReadError, Scope, gemini_dir};
 
 /// Whether folders have to be trusted at all. A folder's own settings have no say in it.
 pub(super) fn is_asked_for(layers: &[Layer]) -> bool {
@@ -31,7 +31,7 @@ pub(super) fn by_environment(host: &Host) -> Option<bool> {
 
 /// The file of trusted folders.
 pub(super) fn file(host: &Host) -> PathBuf {
-    named_file(host, "GEMINI_CLI_TRUSTED_FOLDERS_PATH").unwrap_or_else(|| gemini_dir(host).join("trustedFolders.json"))
+    host.path_var("GEMINI_CLI_TRUSTED_FOLDERS_PATH").unwrap_or_else(|| gemini_dir(host).join("trustedFolders.json"))
 }
 
 /// What the person said of folders.

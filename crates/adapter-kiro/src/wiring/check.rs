@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sessionpipe_core::adapter::{Finding, Level};
-use sessionpipe_core::command::owned;
+use sessionpipe_core::command;
 use sessionpipe_core::host::Host;
 
 use super::{VERSION, agents, has_cli, hooks_file, kiro_home, read};
@@ -25,7 +25,7 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
         if wired.is_empty() && has_cli(host) {
             let text = "kiro-cli runs the hooks of this file only with --v3, and no agent holds ours";
             let fix = format!("sessionpipe install --{AGENTS_OPTION}");
-            findings.push(finding(Level::Note, &file, text.to_owned(), Some(fix)));
+            findings.push(Finding::of(Level::Note, &file, text, fix));
         }
     }
     findings.extend(wired.iter().filter_map(|agent| rejected(agent)));
@@ -34,20 +34,8 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
     findings
 }
 
-fn finding(level: Level, file: &Path, text: String, fix: Option<String>) -> Finding {
-    Finding { level, file: Some(file.to_owned()), text, fix }
-}
-
-/// Whether a command of ours stands anywhere in a document.
-fn holds_ours(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.iter().any(holds_ours),
-        Value::Object(members) => {
-            let command = members.get("command").and_then(Value::as_str).and_then(owned);
-            command.is_some_and(|ours| ours.harness == HARNESS.name) || members.values().any(holds_ours)
-        }
-        _ => false,
-    }
+fn holds_ours(document: &Value) -> bool {
+    command::is_in(document, HARNESS.name)
 }
 
 /// What the person, or Kiro's panel of hooks, changed in our file.
@@ -55,7 +43,7 @@ fn hook_file(file: &Path, document: &Value) -> Vec<Finding> {
     let hooks = document.get("hooks").and_then(Value::as_array);
     let (Some(hooks), Some(VERSION)) = (hooks, document.get("version").and_then(Value::as_str)) else {
         let text = format!("Kiro runs no hook of this file: it needs `version` \"{VERSION}\" and a list of `hooks`");
-        return vec![finding(Level::Problem, file, text, Some("sessionpipe install --harness kiro".to_owned()))];
+        return vec![Finding::of(Level::Problem, file, text, "sessionpipe install --harness kiro")];
     };
     let ours: Vec<&Value> = hooks.iter().filter(|hook| holds_ours(hook)).collect();
     let off = |hook: &Value| hook.get("enabled") == Some(&Value::Bool(false));
@@ -64,7 +52,7 @@ fn hook_file(file: &Path, document: &Value) -> Vec<Finding> {
         let triggers: Vec<&str> = ours.iter().filter(|hook| is(hook)).map(|hook| trigger(hook)).collect();
         let level = if triggers.len() == ours.len() { Level::Problem } else { Level::Warning };
         let text = format!("{} of {} hooks {what}: {}", triggers.len(), ours.len(), triggers.join(", "));
-        (!triggers.is_empty()).then(|| finding(level, file, text, Some(fix.to_owned())))
+        (!triggers.is_empty()).then(|| Finding::of(level, file, text, fix))
     };
     [
         said(&off, "are switched off (enabled: false)", "switch them on in Kiro's panel of hooks, or remove the key"),
@@ -91,8 +79,7 @@ fn copies(host: &Host, home: &Path, ours: &Path) -> Vec<Finding> {
     files.sort();
     files.dedup();
     let text = format!("hooks of sessionpipe stand here and in {}: Kiro runs them twice", host.tilde(ours));
-    let say =
-        |file: PathBuf| finding(Level::Warning, &file, text.clone(), Some("remove them from this file".to_owned()));
+    let say = |file: PathBuf| Finding::of(Level::Warning, &file, text.clone(), "remove them from this file");
     files.into_iter().map(say).collect()
 }
 
@@ -100,7 +87,7 @@ fn copies(host: &Host, home: &Path, ours: &Path) -> Vec<Finding> {
 fn rejected(agent: &Path) -> Option<Finding> {
     let fault = fault(&read(agent)?)?;
     let text = format!("kiro-cli does not load this agent and runs its built-in one without a word: {fault}");
-    Some(finding(Level::Problem, agent, text, Some("correct the file".to_owned())))
+    Some(Finding::of(Level::Problem, agent, text, "correct the file"))
 }
 
 fn fault(agent: &Value) -> Option<String> {
@@ -121,7 +108,7 @@ fn shadowed(host: &Host, home: &Path, agent: &Path) -> Option<Finding> {
     let other = host.cwd.join(".kiro/agents").join(agent.file_name()?);
     let is_other = !other.starts_with(home) && !read(&other).is_none_or(|agent| holds_ours(&agent));
     let text = || format!("in this folder it runs instead of {}, and holds no hook of ours", host.tilde(agent));
-    is_other.then(|| finding(Level::Warning, &other, text(), None))
+    is_other.then(|| Finding { level: Level::Warning, file: Some(other.clone()), text: text(), fix: None })
 }
 
 /// Only the agent that runs fires its hooks.
@@ -140,7 +127,7 @@ fn default_agent(home: &Path, wired: &[PathBuf]) -> Option<Finding> {
         None => format!("{DEFAULT_AGENT} is not set: kiro-cli runs its built-in agent, which has no hooks"),
     };
     let fix = format!("kiro-cli agent set-default {first}, or start it with --agent {first}");
-    Some(finding(Level::Warning, &settings, text, Some(fix)))
+    Some(Finding::of(Level::Warning, &settings, text, fix))
 }
 
 const DEFAULT_AGENT: &str = "chat.defaultAgent";

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 fn command(event: &str) -> String {
     format!("[ -x '/opt/sp/bin/sessionpipe-hook' ] && '/opt/sp/bin/sessionpipe-hook' kiro {event}; exit 0")

@@ -2,11 +2,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 fn files(wiring: &[Wiring]) -> Vec<PathBuf> {
     let file = |wiring: &Wiring| match wiring {

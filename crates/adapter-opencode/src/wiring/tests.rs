@@ -1,11 +1,11 @@
 use std::ffi::OsString;
 
 use sessionpipe_core::adapter::Level;
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 /// The files that must be ours, and those that must not be there.
 fn files(host: &Host) -> (Vec<PathBuf>, Vec<PathBuf>) {

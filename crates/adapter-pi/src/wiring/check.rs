@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use sessionpipe_core::adapter::{Finding, Level};
 use sessionpipe_core::file;
+use sessionpipe_core::harness::fits;
 use sessionpipe_core::host::Host;
 
 use super::{EXTENSION, agent_dir};
@@ -16,7 +17,8 @@ pub(crate) fn check(host: &Host) -> Vec<Finding> {
 }
 
 /// `pi config` switches an extension off by an entry of `extensions` in settings.json: `-PATH`, or `!PATTERN`. The last word
-/// is an exact `-PATH`'s, then `+PATH`'s.
+/// is an exact `-PATH`'s, then `+PATH`'s. (Pi's patterns can say more than `*`: what they say beyond that is not looked
+/// for.)
 pub(super) fn switched_off(host: &Host) -> Option<Finding> {
     let settings = agent_dir(host).join(SETTINGS);
     let document: Value = serde_json::from_slice(&file::read(&settings).ok()?).ok()?;
@@ -52,12 +54,4 @@ fn second_copy(host: &Host) -> Option<Finding> {
         text: "this project has a copy of the extension; only one of the two speaks".to_owned(),
         fix: Some("remove the project's copy".to_owned()),
     })
-}
-
-/// Whether a path has the form of a pattern, in which `*` is any text. (Pi's own patterns can say more; what they say
-/// beyond that is not looked for.)
-fn fits(pattern: &str, path: &str) -> bool {
-    let Some((beginning, rest)) = pattern.split_once('*') else { return pattern == path };
-    let ends = |path: &str| (0..=path.len()).filter_map(|at| path.get(at..)).any(|end| fits(rest, end));
-    path.strip_prefix(beginning).is_some_and(ends)
 }

@@ -1,11 +1,11 @@
 use std::ffi::OsString;
 
 use sessionpipe_core::adapter::{Finding, Level};
+use sessionpipe_core::testing::{host, write};
 use tempfile::TempDir;
 
 use super::check::check;
 use super::*;
-use crate::testing::{host, write};
 
 fn extension(wiring: &[Wiring]) -> (&PathBuf, &str) {
     match wiring.first() {

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value as Ast};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::errors::ParseErrorKind;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use jsonc_parser::{CollectOptions, parse_to_ast};
 use serde_json::Value;
+use sessionpipe_core::jsonc;
 
 use crate::refusal::{Place, Refusal};
 use crate::splice::{Comments, Container};
@@ -20,21 +21,6 @@ pub(super) struct Doc<'a> {
     pub(super) is_plain: bool,
 }
 
-const STRICT: ParseOptions = ParseOptions {
-    allow_comments: false,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: false,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
-
-const LENIENT: ParseOptions = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..STRICT };
-
 impl Doc<'_> {
     /// Whether what is added to the document goes on lines of its own, where no neighbour tells.
     pub(super) fn is_on_lines(&self) -> bool {
@@ -45,9 +31,9 @@ impl Doc<'_> {
 
 pub(super) fn parse(text: &str) -> Result<Doc<'_>, Refusal> {
     let collect = CollectOptions::default();
-    let (root, is_plain) = match parse_to_ast(text, &collect, &STRICT) {
+    let (root, is_plain) = match parse_to_ast(text, &collect, &jsonc::STRICT) {
         Ok(result) => (result.value, true),
-        Err(_) => match parse_to_ast(text, &collect, &LENIENT) {
+        Err(_) => match parse_to_ast(text, &collect, &jsonc::LENIENT) {
             Ok(result) => (result.value, false),
             Err(error) => return Err(syntax(text, error.range().start, error.kind())),
         },
