@@ -12,7 +12,7 @@
 //! | native event | means | registered | becomes, or why not |
 //! |---|---|---|---|
 //! | `SessionStart` | SessionStart | since 1.1.26 | `session.started` |
-//! | `PreInvocation` | Prompt | always | the first of a turn (`invocationNum` 0): `turn.started`; later ones: a turn that began unseen is open |
+//! | `PreInvocation` | Prompt | always | the first of a turn (`invocationNum` 0): `turn.started`; later ones: `turn.started` (derived) where no hook told the turn's start |
 //! | `PostInvocation` | Ignored | never | PreInvocation and Stop say all that is ours |
 //! | `PreToolUse` | ToolStart | never | it is a gate: any answer but a decision denies the tool. One that still stands: `tool.started` |
 //! | `PostToolUse` | ToolEnd | always | `tool.started` where no hook told it, and `tool.ended`, failed where it names an error; write tools: `files.changed`, too |

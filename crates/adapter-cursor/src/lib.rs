@@ -13,7 +13,7 @@
 //! |---|---|---|---|
 //! | `sessionStart` | SessionStart | always | `session.started`, source unknown: the payload has none |
 //! | `beforeSubmitPrompt` | Prompt | always | `turn.started` |
-//! | `afterAgentThought` | Working | always | the model; the turn of `cursor-agent -p`, which no prompt opens, is open |
+//! | `afterAgentThought` | Working | always | the model; `turn.started` (derived) of `cursor-agent -p`, where no prompt opens the turn |
 //! | `postToolUse` | ToolEnd | always | `tool.started` (derived) and `tool.ended`; Write and Delete: `files.changed`, too |
 //! | `postToolUseFailure` | ToolFailure | always | the same, not ok |
 //! | `subagentStop` | SubagentEnd | always | `subagent.ended` |

@@ -19,7 +19,7 @@ use sessionpipe_core::harness::Means;
 use sessionpipe_core::job::Hook;
 use sessionpipe_core::patch;
 use sessionpipe_core::payload::Payload;
-use sessionpipe_core::seen::{AttentionKind, Cleared, Mapped, Need, PromptBy, Seen, StopKind, ToolCall};
+use sessionpipe_core::seen::{AttentionKind, Cleared, Mapped, Need, Seen, StopKind, ToolCall};
 use sessionpipe_core::stdin_hook::{self, FIELDS, Fields};
 
 use crate::HARNESS;
@@ -81,8 +81,7 @@ fn refine(seen: Seen, payload: &Payload) -> Vec<Seen> {
             let call = with_server(call);
             // The calls of a batch wait together: the next batch follows on an answer.
             let allowed = Seen::Answered { kind: Some(AttentionKind::Permission), id: None, how: Cleared::Answered };
-            let unseen = Seen::Prompt { turn: None, chars: None, by: PromptBy::Unseen };
-            vec![allowed, unseen, Seen::ToolStart(call)]
+            vec![allowed, Seen::Working { turn: None }, Seen::ToolStart(call)]
         }
         Seen::ToolEnd { call, result } => {
             let call = with_server(call);

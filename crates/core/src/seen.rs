@@ -98,12 +98,14 @@ pub enum Seen {
         /// The turn.
         turn: Option<String>,
     },
-    /// The agent works. Where no turn is open one began unseen, if a hook tells the session's end: nothing else would end it.
+    /// The agent works. Where no turn is open and none has ended since the last prompt, one began that no hook announces: its
+    /// start is derived. Nothing in a session whose end no hook tells: nothing else would end the turn.
     Working {
         /// The turn.
         turn: Option<String>,
     },
-    /// How the turn ended that began unseen and has no hook for its end, said where the session ends. Nothing if none is open.
+    /// How the turn ended that no hook announced and that has none for its end, said where the session ends. Nothing if none
+    /// is open.
     WorkEnds {
         /// How.
         how: WorkEnd,
@@ -220,9 +222,6 @@ pub enum PromptBy {
     Person,
     /// The harness itself: a finished background task, a system notice. It opens a turn only when none is open.
     Harness,
-    /// No hook told of one, but what was seen happens in a turn only. Where none is open and none has ended since the last
-    /// prompt, one began unseen.
-    Unseen,
 }
 
 /// What a stop means.
@@ -230,7 +229,7 @@ pub enum PromptBy {
 pub enum StopKind {
     /// The turn is over. Said again for a turn that has ended (after a blocking stop hook, or by a second channel), it is dropped.
     Final,
-    /// The turn is over, and the harness says that this is the first stop of it: of one that began unseen, if need be.
+    /// The turn is over, and the harness says that this is the first stop of it: of one that no hook announced, if need be.
     First,
     /// Work goes on in the background; a later prompt by the harness continues the same turn.
     Pause,

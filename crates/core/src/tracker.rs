@@ -202,6 +202,7 @@ impl SessionState {
             drafts: Vec::new(),
             at_ms: moment.at_ms,
             event: &mapped.event,
+            opens: opens(&mapped.seen),
             anywhere: mapped.anywhere,
         };
         steps.learn(mapped, moment);
@@ -224,7 +225,8 @@ impl SessionState {
             return Vec::new();
         }
         let gone = self.process.as_ref().is_some_and(|process| !alive(process));
-        let mut steps = Steps { state: self, drafts: Vec::new(), at_ms: now_ms, event: "", anywhere: false };
+        let mut steps =
+            Steps { state: self, drafts: Vec::new(), at_ms: now_ms, event: "", opens: false, anywhere: false };
         if gone {
             let since = *steps.state.gone_ms.get_or_insert(now_ms);
             if is_over(since, now_ms, LOST_GRACE_MS) {
@@ -362,6 +364,8 @@ struct Steps<'a> {
     drafts: Vec<Draft>,
     at_ms: i64,
     event: &'a str,
+    /// Something begins with it: only that opens a session again after its end.
+    opens: bool,
     /// See [`Mapped::anywhere`].
     anywhere: bool,
 }
@@ -408,14 +412,14 @@ impl Steps<'_> {
                 // A second program on the same session: the one that starts it, or works on it, is the one to watch.
                 let takes_over = |seen: &Seen| match seen {
                     Seen::SessionStart { .. } => true,
-                    Seen::Prompt { .. } => (moment.alive)(process),
+                    Seen::Prompt { .. } | Seen::Working { .. } => (moment.alive)(process),
                     _ => false,
                 };
                 if mapped.seen.iter().any(takes_over) {
                     state.process = Some(process.clone());
                 }
             }
-            Some(_) if state.phase == Phase::Open && opens(&mapped.seen) => {
+            Some(_) if state.phase == Phase::Open && self.opens => {
                 // It goes on in a new process, and the old one never said goodbye.
                 self.lost(moment.harness);
                 self.state.process = Some(process.clone());
@@ -432,7 +436,7 @@ impl Steps<'_> {
             Phase::Open => {}
             // What closes something after the end comes late: it says nothing new. Nor does what began before the end,
             // and was only taken after it.
-            Phase::Ended if is_late || !starts && !opens(std::slice::from_ref(seen)) => return,
+            Phase::Ended if is_late || !self.opens => return,
             Phase::Ended if self.is_leaving(seen, moment) => return,
             _ if starts => {}
             Phase::New | Phase::Ended => {
@@ -596,14 +600,6 @@ impl Steps<'_> {
     }
 
     fn prompt(&mut self, turn: Option<&str>, chars: Option<u64>, by: PromptBy, silent: TurnEnd) {
-        if by == PromptBy::Unseen {
-            if self.state.turn.is_none() && !self.state.turn_ended {
-                self.state.turn = Some(Turn { ids: turn.map(str::to_owned).into_iter().collect(), ..Turn::default() });
-                self.state.beat_ms = self.at_ms;
-                self.derived(EventType::TurnStarted, json!({"turn_id": turn}));
-            }
-            return;
-        }
         let named = |open: &Turn| turn.is_some_and(|id| open.ids.iter().any(|known| known == id));
         match by {
             PromptBy::Person => {
@@ -722,6 +718,7 @@ impl Steps<'_> {
         if self.state.turn.is_none() && !ended && self.state.told_by_hooks {
             self.state.turn = Some(Turn { ids: turn.map(str::to_owned).into_iter().collect(), ..Turn::default() });
             self.state.beat_ms = self.at_ms;
+            self.derived(EventType::TurnStarted, json!({"turn_id": turn}));
         }
     }
 
@@ -740,7 +737,8 @@ impl Steps<'_> {
             turn.failed = None;
         }
         if call.agent.is_none() && self.state.turn.is_none() {
-            // The turn began unseen, or goes on after a stop that somebody's hook blocked.
+            // It goes on after a stop that somebody's hook blocked, or began before the hooks were there: what announces a
+            // turn of this harness came for none.
             self.state.turn = Some(Turn {
                 ids: call.turn.clone().into_iter().collect(),
                 told: call.turn.as_ref().map_or(self.state.turn_ended, |id| self.has_ended(id)),
@@ -931,7 +929,7 @@ impl Steps<'_> {
     }
 }
 
-/// Whether any of it begins something: only that opens a session again after its end.
+/// Whether any of it begins something.
 fn opens(seen: &[Seen]) -> bool {
     seen.iter().any(|seen| {
         matches!(
@@ -1144,7 +1142,7 @@ mod tests {
 
     #[test]
     fn turns_that_no_hook_announces_end_by_their_first_stops() {
-        let unseen = || Seen::Prompt { turn: None, chars: None, by: PromptBy::Unseen };
+        let unseen = || Seen::Working { turn: None };
         let stop = |kind| Seen::Stop { turn: None, kind };
         let unnamed = || Seen::ToolStart(ToolCall { call: None, turn: None, ..call("a") });
         let ended = [r#"turn.ended {"reason":"stop"}"#];
@@ -1347,8 +1345,8 @@ mod tests {
 
         let mut bench = Bench::started();
         assert!(bench.hook(ends(WorkEnd::Stop)).is_empty(), "nothing was done");
-        assert!(bench.hook(working(None)).is_empty() && bench.hook(working(None)).is_empty());
-        assert!(bench.state.needs_watching());
+        assert_eq!(bench.hook(working(None)), [r#"turn.started {"derived":true}"#]);
+        assert!(bench.hook(working(None)).is_empty() && bench.state.needs_watching());
         assert_eq!(bench.hook(ends(WorkEnd::Stop)), [STOPPED]);
         assert!(bench.hook(working(None)).is_empty() && !bench.state.needs_watching(), "late");
         assert_eq!(bench.hook(over()), [ENDED]);
@@ -1365,7 +1363,7 @@ mod tests {
             bench.hook(working(late));
             assert!(!bench.state.needs_watching(), "{late:?} has ended");
         }
-        bench.hook(working(Some("t2")));
+        assert_eq!(bench.hook(working(Some("t2"))), [r#"turn.started {"turn_id":"t2","derived":true}"#]);
         assert_eq!(bench.hook(over()), [ENDED_T1.replace("t1", "t2"), ENDED.to_owned()]);
     }
 
@@ -1654,7 +1652,6 @@ mod tests {
         };
         let mut bench = ended(EndReason::Exit);
         assert!(bench.hook(Seen::ToolStart(call("c1"))).is_empty());
-        assert!(bench.hook(Seen::Prompt { turn: None, chars: None, by: PromptBy::Unseen }).is_empty());
         assert_eq!(bench.hook(prompt("t2")).len(), 2, "the person came back");
         let mut bench = ended(EndReason::Exit);
         bench.process.pid = 8;

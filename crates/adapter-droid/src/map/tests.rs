@@ -35,8 +35,8 @@ fn allowed() -> Seen {
     Seen::Answered { kind: Some(AttentionKind::Permission), id: None, how: Cleared::Answered }
 }
 
-fn unseen() -> Seen {
-    Seen::Prompt { turn: None, chars: None, by: PromptBy::Unseen }
+fn working() -> Seen {
+    Seen::Working { turn: None }
 }
 
 fn need(kind: AttentionKind, message: &str) -> Need {
@@ -87,7 +87,7 @@ fn the_message_of_a_prompt_is_the_turn_and_no_other_is() {
 fn a_call_proves_a_turn_and_that_what_waited_was_allowed() {
     let input = json!({"command": "ls"});
     let start = seen("PreToolUse", json!({"tool_name": "Execute", "tool_input": input, "message_id": "m"}));
-    assert_eq!(start, [allowed(), unseen(), Seen::ToolStart(call("Execute", input.clone()))]);
+    assert_eq!(start, [allowed(), working(), Seen::ToolStart(call("Execute", input.clone()))]);
     let result = ToolResult { ok: true, output: Some("done".into()), ..ToolResult::default() };
     assert_eq!(ended("Execute", &input), [Seen::ToolEnd { call: call("Execute", input), result }]);
 }
