@@ -65,7 +65,8 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     if agent.as_ref().is_some_and(|agent| mapped.session.as_deref() == Some(agent.id)) {
         mapped.session = payload.text(PARENT).map(str::to_owned);
     }
-    let is_notice = HARNESS.event(&hook.header.event).is_some_and(|event| event.means == Means::Notification);
+    let event = stdin_hook::native_event(&HARNESS, &NAMES, hook);
+    let is_notice = event.is_some_and(|event| event.means == Means::Notification);
     mapped.seen = if is_notice {
         vec![request(payload).map_or(Seen::Activity, Seen::NeedsYou)]
     } else {

@@ -13,6 +13,8 @@
 //!   the name of the task and no id: one is made of the time.
 //! - **A cut payload** is filled up from the variables that repeat it ([`PAYLOAD_VARS`]).
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use sessionpipe_core::adapter::MapError;
 use sessionpipe_core::harness::Means;
@@ -47,7 +49,7 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     mapped.parent = payload.text(&["calling_session_id"]).map(str::to_owned);
     // On a screen the terminal program says it, not the one that worked.
     mapped.anywhere = mapped.seen.iter().any(|seen| matches!(seen, Seen::SessionEnd { .. }));
-    mapped.seen = match means(hook) {
+    mapped.seen = match stdin_hook::native_event(&HARNESS, &DROID, hook).map(|event| event.means) {
         Some(Means::Notification) => notified(hook),
         // Of two tasks in a session, each is its own.
         Some(Means::SubagentEnd) => vec![Seen::SubagentRan { agent: format!("task-{}", hook.header.at_ms) }],
@@ -56,23 +58,18 @@ pub(crate) fn map(hook: &Hook) -> Result<Mapped, MapError> {
     Ok(mapped)
 }
 
-/// What the event means, by the name under which the base mapped it.
-fn means(hook: &Hook) -> Option<Means> {
-    let named = hook.payload.text(DROID.event).and_then(|name| HARNESS.event(name));
-    named.or_else(|| HARNESS.event(&hook.header.event)).map(|event| event.means)
-}
-
 /// What was cut from a payload and is repeated by a variable is put back.
-fn whole(hook: &Hook) -> Hook {
+fn whole(hook: &Hook) -> Cow<'_, Hook> {
+    if !hook.payload.partial {
+        return Cow::Borrowed(hook);
+    }
     let mut hook = hook.clone();
-    if hook.payload.partial {
-        for name in PAYLOAD_VARS {
-            if let (false, Some(value)) = (hook.payload.members.contains_key(name), hook.header.env.get(name)) {
-                hook.payload.members.insert(name.to_owned(), value.as_str().into());
-            }
+    for name in PAYLOAD_VARS {
+        if let (false, Some(value)) = (hook.payload.members.contains_key(name), hook.header.env.get(name)) {
+            hook.payload.members.insert(name.to_owned(), value.as_str().into());
         }
     }
-    hook
+    Cow::Owned(hook)
 }
 
 fn refine(seen: Seen, payload: &Payload) -> Vec<Seen> {

@@ -94,9 +94,15 @@ impl Harness {
 /// Whether a name has the form of a pattern, in which `*` is any text.
 #[must_use]
 pub fn fits(pattern: &str, name: &str) -> bool {
-    let Some((beginning, rest)) = pattern.split_once('*') else { return name == pattern };
-    let ends = |name: &str| (0..=name.len()).filter_map(|at| name.get(at..)).any(|end| fits(rest, end));
-    name.strip_prefix(beginning).is_some_and(ends)
+    let mut parts = pattern.split('*');
+    let (Some(first), last) = (parts.next(), parts.next_back()) else { return false };
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    // The first place that a part fits in leaves the most for those after it.
+    for part in parts {
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
+    }
+    last.map_or(rest.is_empty(), |last| rest.ends_with(last))
 }
 
 /// What kind of thing a tool does: `tool_kind` of tool events.
@@ -310,6 +316,7 @@ mod tests {
                 ("web_*", ToolKind::Web),
                 ("*-*", ToolKind::Mcp),
                 ("*_file", ToolKind::Read),
+                ("x*y*y", ToolKind::Edit),
             ],
             ..Harness::BLANK
         };
@@ -322,6 +329,10 @@ mod tests {
             ("é-é", ToolKind::Mcp),
             ("read_file", ToolKind::Read),
             ("read_files", ToolKind::Other),
+            ("xyy", ToolKind::Edit),
+            ("x-y-yy", ToolKind::Mcp),
+            ("x y yy", ToolKind::Edit),
+            ("xy", ToolKind::Other),
             ("", ToolKind::Other),
         ] {
             assert_eq!(harness.tool_kind(tool), kind, "{tool}");

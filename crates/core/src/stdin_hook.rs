@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::adapter::MapError;
-use crate::harness::{Harness, Means};
+use crate::harness::{Harness, Means, NativeEvent};
 use crate::job::Hook;
 use crate::seen::{
     AttentionKind, CompactTrigger, EndReason, Mapped, Need, PromptBy, Seen, StartSource, StopKind, ToolCall, ToolResult,
@@ -76,6 +76,17 @@ pub const FIELDS: Fields = Fields {
 /// Model names that mean that the harness has not decided.
 const NO_MODEL: [&str; 2] = ["auto", "default"];
 
+/// Longer names of events, in characters, are cut: none is known.
+const MAX_NAME: usize = 64;
+
+/// The event of a hook call. The payload names it; a borrowed or cut one may not, or may spell it in its own way: then argv
+/// does.
+#[must_use]
+pub fn native_event(harness: &Harness, fields: &Fields, hook: &Hook) -> Option<&'static NativeEvent> {
+    let named = hook.payload.text(fields.event).and_then(|name| harness.event(name));
+    named.or_else(|| harness.event(&hook.header.event))
+}
+
 /// Maps one hook call by the table.
 ///
 /// # Errors
@@ -83,16 +94,8 @@ const NO_MODEL: [&str; 2] = ["auto", "default"];
 pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, MapError> {
     let payload = &hook.payload;
     let text = |names: &[&str]| payload.text(names).map(str::to_owned);
-    // The payload names the event; a borrowed or cut one may not, or may spell it in its own way: then argv does.
-    let (name, native) = payload
-        .text(fields.event)
-        .and_then(|name| Some((name, harness.event(name)?)))
-        .or_else(|| Some((hook.header.event.as_str(), harness.event(&hook.header.event)?)))
-        .ok_or_else(|| {
-            let name = payload.text(fields.event).unwrap_or(&hook.header.event);
-            MapError::UnknownEvent(name.chars().take(64).collect())
-        })?;
-    let name = payload.text(fields.event).unwrap_or(name);
+    let name: String = payload.text(fields.event).unwrap_or(&hook.header.event).chars().take(MAX_NAME).collect();
+    let Some(native) = native_event(harness, fields, hook) else { return Err(MapError::UnknownEvent(name)) };
 
     let turn = text(fields.turn);
     let agent = text(fields.agent);
@@ -189,7 +192,7 @@ pub fn map(harness: &Harness, fields: &Fields, hook: &Hook) -> Result<Mapped, Ma
         model: text(fields.model).filter(|model| !NO_MODEL.contains(&model.as_str())),
         title: None,
         version: None,
-        event: name.chars().take(64).collect(),
+        event: name,
         partial: payload.partial,
         endless: false,
         anywhere: false,
