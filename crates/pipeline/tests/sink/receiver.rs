@@ -160,5 +160,7 @@ fn read(reader: &mut impl std::io::BufRead) -> Option<Request> {
 
 fn write(stream: &mut TcpStream, status: u16, headers: &str, body: &str) {
     let length = body.len();
-    let _ = write!(stream, "HTTP/1.1 {status} x\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+    // In one piece: the rest of several would wait for the other side's delayed acknowledgement.
+    let answer = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+    let _ = stream.write_all(answer.as_bytes());
 }
