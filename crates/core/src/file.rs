@@ -66,7 +66,7 @@ mod tests {
         fs::write(&path, "x").expect("a file");
         let at = UNIX_EPOCH + std::time::Duration::from_millis(1_500);
         File::options().write(true).open(&path).and_then(|file| file.set_modified(at)).expect("a time");
-        assert_eq!(entries(dir.path()).collect::<Vec<_>>(), [path.clone()]);
+        assert_eq!(entries(dir.path()).collect::<Vec<_>>(), std::slice::from_ref(&path));
         assert_eq!((modified_ms(&path), modified_ms(dir.path())), (Some(1_500), None));
     }
 }
