@@ -73,7 +73,9 @@ fn write(n: u64, usage: &Usage, asked: &Conversation, reply: &Reply) -> Body {
         json!({"candidates": [candidate], "usageMetadata": counts, "modelVersion": asked.model, "responseId": format!("lab{n}")})
     };
     let chunks = match reply {
-        Reply::Call { tool, input } | Reply::Batch { tool, input, .. } => vec![chunk(json!({"functionCall": {"name": tool.name, "args": input}}), true)],
+        Reply::Call { tool, input } | Reply::Batch { tool, input, .. } => {
+            vec![chunk(json!({"functionCall": {"name": tool.name, "args": input}}), true)]
+        }
         Reply::Say(text) | Reply::Fail { message: text, .. } => match text.split_once(' ') {
             // Two chunks, so that a reader has to put them together.
             Some((first, rest)) if asked.stream => {
