@@ -158,7 +158,13 @@ fn a_broken_outbox_and_broken_settings_are_said() {
     assert!(said.stdout.contains(
             "outbox  the outbox is damaged: file is not a database; to put it aside and begin a new one: sessionpipe flush\n"
         ), "{}", said.stdout);
-    assert!(said.stdout.contains("config  ~/.config/sessionpipe/config.toml: line 1, column 11: `machine` must be a string, not an integer\n"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains(
+            "config  ~/.config/sessionpipe/config.toml: line 1, column 11: `machine` must be a string, not an integer\n"
+        ),
+        "{}",
+        said.stdout
+    );
     assert!(said.stdout.ends_with("needs attention: the outbox, the settings\n"), "{}", said.stdout);
 }
 
@@ -179,9 +185,5 @@ fn a_redirected_state_is_said() {
     let elsewhere = environment.home().join("elsewhere").display().to_string();
     environment.var("SESSIONPIPE_HOME", &elsewhere);
     let said = environment.run(&["doctor"]);
-    assert!(
-        said.stdout.contains("state   SESSIONPIPE_HOME moves our folders to ~/elsewhere/state"),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("state   SESSIONPIPE_HOME moves our folders to ~/elsewhere/state"), "{}", said.stdout);
 }
