@@ -38,6 +38,12 @@ interface Call {
   readonly input: unknown;
 }
 
+/** Sessions that are remembered: a server may see many in its life, and works on few at a time. */
+const MAX_SESSIONS = 512;
+
+/** Open calls of a session that are remembered; no batch is that large. */
+const MAX_OPEN_CALLS = 512;
+
 /** What OpenCode calls a session until it has a title. */
 const NO_TITLE = /^(New|Child) session - \d{4}-/;
 
@@ -138,6 +144,7 @@ class Watch {
   toolStart(sessionID: string, id: string, tool: string, input: unknown): void {
     const known = this.#known(sessionID);
     known.isBusy = true;
+    if (known.calls.size >= MAX_OPEN_CALLS) known.calls.clear();
     known.calls.set(id, { tool, input });
     this.#send("tool.execute.before", known, this.#call(id, tool, input));
   }
@@ -231,6 +238,12 @@ class Watch {
   #known(id: string): Known {
     let known = this.#sessions.get(id);
     if (known === undefined) {
+      // The one that was met first goes, rather one that the agent does not work on.
+      if (this.#sessions.size >= MAX_SESSIONS) {
+        const all = [...this.#sessions.values()];
+        const gone = all.find((session) => !session.isBusy) ?? all[0];
+        if (gone !== undefined) this.#sessions.delete(gone.id);
+      }
       known = {
         id,
         parent: undefined,
