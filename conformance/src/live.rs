@@ -53,9 +53,9 @@ pub struct Args {
     /// Also report the medians of five runs with and without hooks
     #[arg(long)]
     timing: bool,
-    /// Play a scenario that fails once more; the table names it
-    #[arg(long)]
-    retry: bool,
+    /// Play a scenario that fails again, so many times; the table names it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    retries: u32,
     /// Keep the folder of each run
     #[arg(long)]
     keep: bool,
@@ -98,7 +98,7 @@ struct Row {
     scenario: String,
     outcome: Outcome,
     seconds: f64,
-    /// What was wrong the first time, where it was played again.
+    /// What was wrong before, where it was played again.
     before: Vec<String>,
 }
 
@@ -153,8 +153,11 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
             }
             let case = Case { name, harness, package, version, scenario };
             let mut row = lab.run(&case)?;
-            if args.retry && !row.outcome.problems.is_empty() {
-                let before = row.outcome.problems;
+            for _ in 0..args.retries {
+                if row.outcome.problems.is_empty() {
+                    break;
+                }
+                let before = [row.before, row.outcome.problems].concat();
                 row = Row { before, ..lab.run(&case)? };
             }
             rows.push(row);
@@ -370,7 +373,7 @@ fn report(rows: &[Row]) -> bool {
         }
     }
     for row in rows.iter().filter(|row| !row.before.is_empty()) {
-        println!("\n{} {} {}, the first time:", row.harness, row.version, row.scenario);
+        println!("\n{} {} {}, before it was played again:", row.harness, row.version, row.scenario);
         for problem in &row.before {
             println!("  {problem}");
         }
