@@ -120,12 +120,13 @@ fn hook_cost() -> anyhow::Result<()> {
     let last = all.last().context("no harness")?.clone();
     let mut costs = Vec::new();
     for (name, features) in [("one", vec![last.clone()]), ("all", all)] {
-        let folder = target.join(name);
         let features = features.join(",");
         let only = ["--no-default-features", "--features", &features];
         let mut build = command(&[&["rustc"], &PACKAGE[..], &["sessionpipe-hook"], &only, HOOK_FLAGS].concat());
-        run(build.env("CARGO_TARGET_DIR", &folder))?;
-        costs.push(Cost::of(&folder.join("dist/sessionpipe-hook"), &last)?);
+        run(build.env("CARGO_TARGET_DIR", &target))?;
+        let program = target.join(format!("sessionpipe-hook-{name}"));
+        std::fs::copy(target.join("dist/sessionpipe-hook"), &program)?;
+        costs.push(Cost::of(&program, &last)?);
     }
     let [one, all] = costs.as_slice() else { bail!("two programs were to be measured") };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
@@ -173,7 +174,7 @@ impl Cost {
             Ok(String::from_utf8_lossy(&output.stderr).into_owned())
         };
         // The first one makes the folders.
-        hook("env", &[])?;
+        hook("/usr/bin/env", &[])?;
         let told = hook("valgrind", &["--tool=callgrind", "--callgrind-out-file=/dev/null"])?;
         let instructions = told
             .lines()

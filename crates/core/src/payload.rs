@@ -349,7 +349,8 @@ pub fn caller<'a>(
         marks.iter().any(|mark| match mark {
             Mark::Key(key) => has_key(key),
             Mark::Env(name) => has_env(name),
-            Mark::EnvAndKey(name, key) => has_env(name) && has_key(key),
+            // The keys are at hand; to look for a variable is a walk through the environment.
+            Mark::EnvAndKey(name, key) => has_key(key) && has_env(name),
         })
     };
     let own = harnesses.iter().find(|h| h.name == named);
@@ -361,8 +362,16 @@ pub fn caller<'a>(
 /// in the table of any harness: whose config the caller borrows knows it, too, when the caller's own adapter is not built in.
 #[must_use]
 pub fn reply(harnesses: &[&'static Harness], caller: &str, event: &str) -> &'static str {
-    let rows = || harnesses.iter().flat_map(|h| h.replies).filter(|row| row.caller == caller);
-    rows().find(|row| row.event == event).or_else(|| rows().find(|row| row.event == "*")).map_or("", |row| row.stdout)
+    let mut any = "";
+    for row in harnesses.iter().flat_map(|h| h.replies).filter(|row| row.caller == caller) {
+        if row.event == event {
+            return row.stdout;
+        }
+        if row.event == "*" && any.is_empty() {
+            any = row.stdout;
+        }
+    }
+    any
 }
 
 #[cfg(test)]

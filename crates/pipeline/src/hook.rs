@@ -165,10 +165,12 @@ fn environment(harnesses: &[&'static Harness], names: [&str; 2]) -> std::collect
             Mark::Key(_) => None,
         })
     };
-    let borrowers = harnesses.iter().flat_map(|h| h.borrowers).flat_map(move |b: &Borrower| marks(b.marks));
+    // Only the borrowers of the harness that argv names are ever looked for.
+    let named = harnesses.iter().filter(|h| h.name == names[0]);
+    let borrowers = named.flat_map(|h| h.borrowers).flat_map(move |b: &Borrower| marks(b.marks));
     own.chain(harnesses.iter().flat_map(|h| marks(h.marks)))
         .chain(borrowers)
-        .filter_map(|name| Some((name.to_owned(), platform::var(name)?.to_string_lossy().into_owned())))
+        .filter_map(|name| platform::var(name).map(|value| (name.to_owned(), value.to_string_lossy().into_owned())))
         .collect()
 }
 
