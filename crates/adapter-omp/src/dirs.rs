@@ -84,8 +84,8 @@ mod tests {
             (&[("PI_CODING_AGENT_DIR", "/srv/agent")], "/srv/agent".into()),
             (&[("PI_CODING_AGENT_DIR", "~/x")], host.cwd.join("~/x")),
             (&[("PI_CODING_AGENT_DIR", "")], at(".omp/agent")),
-            (&[("OMP_PROFILE", "work"), ("PI_CODING_AGENT_DIR", "/srv/agent")], at(".omp/profiles/work/agent")),
-            (&[("OMP_PROFILE", "work"), ("PI_CONFIG_DIR", ".cfgx")], at(".cfgx/profiles/work/agent")),
+            (&[("OMP_PROFILE", "office"), ("PI_CODING_AGENT_DIR", "/srv/agent")], at(".omp/profiles/office/agent")),
+            (&[("OMP_PROFILE", "office"), ("PI_CONFIG_DIR", ".cfgx")], at(".cfgx/profiles/office/agent")),
             (&[("PI_PROFILE", "old")], at(".omp/profiles/old/agent")),
             (&[("OMP_PROFILE", ""), ("PI_PROFILE", "old")], at(".omp/agent")),
             (&[("OMP_PROFILE", "default")], at(".omp/agent")),
@@ -100,11 +100,11 @@ mod tests {
         let home = TempDir::new().expect("a folder");
         let host = host(home.path());
         write(&home.path().join(".omp/agent/config.yml"), "");
-        write(&home.path().join(".omp/profiles/work/agent/config.yml"), "");
+        write(&home.path().join(".omp/profiles/office/agent/config.yml"), "");
         write(&home.path().join(".omp/profiles/empty/x"), "");
-        let [agent, work] = [".omp/agent", ".omp/profiles/work/agent"].map(|path| home.path().join(path));
-        assert_eq!(agent_dirs(&host), [agent.clone(), work.clone()]);
-        assert_eq!(agent_dirs(&with(&host, &[("OMP_PROFILE", "work")])), [work, agent]);
+        let [agent, office] = [".omp/agent", ".omp/profiles/office/agent"].map(|path| home.path().join(path));
+        assert_eq!(agent_dirs(&host), [agent.clone(), office.clone()]);
+        assert_eq!(agent_dirs(&with(&host, &[("OMP_PROFILE", "office")])), [office, agent]);
     }
 
     #[test]
@@ -112,11 +112,11 @@ mod tests {
         let home = TempDir::new().expect("a folder");
         let data = home.path().join("data");
         let host = with(&host(home.path()), &[("XDG_DATA_HOME", data.to_str().expect("a path"))]);
-        write(&data.join("omp/profiles/work/x"), "");
+        write(&data.join("omp/profiles/office/x"), "");
         let expected = [
             home.path().join(".omp/agent/sessions"),
             data.join("omp/sessions"),
-            data.join("omp/profiles/work/sessions"),
+            data.join("omp/profiles/office/sessions"),
         ];
         assert_eq!(session_dirs(&host), expected);
     }

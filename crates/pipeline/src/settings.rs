@@ -92,17 +92,17 @@ mod tests {
         let policy = Policy {
             tier: 2,
             folders: vec![
-                folder(Path::new("/work"), Keep::Off),
-                folder(Path::new("/work/open"), Keep::Tier(3)),
-                folder(Path::new("/work/open/secret"), Keep::Off),
+                folder(Path::new("/desk"), Keep::Off),
+                folder(Path::new("/desk/open"), Keep::Tier(3)),
+                folder(Path::new("/desk/open/secret"), Keep::Off),
             ],
         };
         assert_eq!(policy.keep(Some("/home/dev")), Keep::Tier(2));
         assert_eq!(policy.keep(None), Keep::Tier(2));
-        assert_eq!(policy.keep(Some("/work")), Keep::Off);
-        assert_eq!(policy.keep(Some("/workshop")), Keep::Tier(2));
-        assert_eq!(policy.keep(Some("/work/open/x")), Keep::Tier(3));
-        assert_eq!(policy.keep(Some("/work/open/secret/x")), Keep::Off);
+        assert_eq!(policy.keep(Some("/desk")), Keep::Off);
+        assert_eq!(policy.keep(Some("/desktop")), Keep::Tier(2));
+        assert_eq!(policy.keep(Some("/desk/open/x")), Keep::Tier(3));
+        assert_eq!(policy.keep(Some("/desk/open/secret/x")), Keep::Off);
     }
 
     #[test]

@@ -26,18 +26,18 @@ fn an_extension_in_every_profile() {
     let mut host = host(home.path());
     assert_eq!(wiring(&host), [], "OMP is not here");
     write(&home.path().join(".omp/agent/config.yml"), "");
-    write(&home.path().join(".omp/profiles/work/agent/config.yml"), "");
-    let [agent, work] =
-        [".omp/agent", ".omp/profiles/work/agent"].map(|dir| home.path().join(dir).join("extensions/sessionpipe.ts"));
+    write(&home.path().join(".omp/profiles/office/agent/config.yml"), "");
+    let [agent, office] =
+        [".omp/agent", ".omp/profiles/office/agent"].map(|dir| home.path().join(dir).join("extensions/sessionpipe.ts"));
     let wired = wiring(&host);
-    assert_eq!(files(&wired), [agent.clone(), work.clone()]);
+    assert_eq!(files(&wired), [agent.clone(), office.clone()]);
     let Some(Wiring::OwnedText { text, .. }) = wired.first() else { panic!("{wired:?}") };
     assert!(text.contains(r#"["/opt/sp/bin/sessionpipe-hook","--stream","omp"]"#), "{text}");
     assert!(!text.contains("@ARGV"), "nothing is left to fill in");
 
     host.env.insert("PI_CODING_AGENT_DIR".into(), OsString::from("/srv/agent"));
     let named = PathBuf::from("/srv/agent/extensions/sessionpipe.ts");
-    assert_eq!(files(&wiring(&host)), [named, agent, work]);
+    assert_eq!(files(&wiring(&host)), [named, agent, office]);
 }
 
 #[test]
