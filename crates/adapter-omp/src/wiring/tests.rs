@@ -104,7 +104,7 @@ fn what_is_no_profile_is_said() {
     host.env.insert("OMP_PROFILE".into(), OsString::from("a/b"));
     let text = "OMP_PROFILE is \"a/b\", which is no name of a profile: OMP does not start";
     assert_eq!(texts(&check(&host)), [(Level::Problem, text)]);
-    host.env.insert("OMP_PROFILE".into(), OsString::from("work"));
+    host.env.insert("OMP_PROFILE".into(), OsString::from("office"));
     assert_eq!(check(&host), []);
 }
 
